@@ -1,0 +1,150 @@
+# husk: one plain makefile. `make help` lists the targets.
+# Each variant builds in a folder of its own: release in build/, the others in build/VARIANT/.
+
+VERSION  := 0.1.0
+SOVERSION := 0
+VARIANT  ?= release
+PREFIX   ?= /usr/local
+LIBDIR   ?= $(PREFIX)/lib
+CC       ?= cc
+HOSTCC   ?= $(CC)
+PKG_CONFIG ?= pkg-config
+PYTHON   ?= /usr/bin/python3
+
+ifeq ($(VARIANT),release)
+OUT := build
+else
+OUT := build/$(VARIANT)
+endif
+OBJ := build/$(VARIANT)/obj
+GEN := build/$(VARIANT)/gen
+
+# -- flags --------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wformat=2 -Wvla -Wunused-result \
+	-Wno-missing-field-initializers
+# Hardening: stack protector, fortified calls, no lazy binding, no text relocations, and a
+# guard page that large stack frames cannot step over.
+HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 \
+	-fcf-protection
+HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
+ifeq ($(VARIANT),release)
+OPT := -O2 -g $(HARDEN)
+else ifeq ($(VARIANT),asan)
+OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer -DHUSK_TEST_HOOKS
+OPT_LD := -fsanitize=address,undefined
+else ifeq ($(VARIANT),tsan)
+OPT := -O1 -g -fsanitize=thread -DHUSK_TEST_HOOKS
+OPT_LD := -fsanitize=thread
+else ifeq ($(VARIANT),coverage)
+OPT := -O0 -g --coverage -DHUSK_TEST_HOOKS
+OPT_LD := --coverage
+else ifeq ($(VARIANT),hooks)
+# The release build plus the switches that tests use to make set-up steps fail.
+OPT := -O2 -g $(HARDEN) -DHUSK_TEST_HOOKS
+else
+$(error VARIANT is one of release, hooks, asan, tsan, coverage)
+endif
+CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR)"' \
+	-I. -Iinclude -I$(GEN)
+CFLAGS   += -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
+LDFLAGS  += $(OPT_LD) $(HARDEN_LD) -pthread
+LIBS     := -lseccomp -ljansson
+# The command carries these inside: loading them would cost more than starting a box.
+STATIC_LIBS := -Wl,-Bstatic -lseccomp -ljansson -Wl,-Bdynamic
+
+# -- sources ------------------------------------------------------------------------------
+LIB_DIRS := base seccomp cgroup oci runtime session
+LIB_SRC  := $(wildcard $(addsuffix /*.c,$(LIB_DIRS)))
+CLI_SRC  := $(wildcard cli/*.c)
+GEN_SRC  := $(wildcard seccomp/gen/*.c) $(wildcard seccomp/policy*.c) \
+	$(wildcard seccomp/compose*.c) $(wildcard base/*.c)
+INIT_SRC := $(wildcard runtime/init/*.c)
+PUBLIC   := $(wildcard include/*.h include/husk/*.h)
+
+LIB_OBJ  := $(LIB_SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/seccomp_filters.o $(OBJ)/runtime/init_image.o
+CLI_OBJ  := $(CLI_SRC:%.c=$(OBJ)/%.o)
+INIT_OBJ := $(INIT_SRC:%.c=$(OBJ)/init/%.o)
+INIT     := $(OUT)/husk-init
+
+.PHONY: all
+all: $(OUT)/husk $(OUT)/libhusk.so $(OUT)/libhusk.a $(OUT)/husk.pc
+
+$(OBJ)/%.o: %.c | $(GEN)/version.h
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(GEN)/version.h: Makefile
+	@mkdir -p $(@D)
+	@printf '#define HUSK_VERSION_STRING "%s"\n' '$(VERSION)' >$@
+
+# Between clone3 and exec the child shares the caller's memory: no stack protector, no
+# sanitizer, nothing that calls out.
+$(OBJ)/runtime/stub.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
+	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector
+
+# The program that becomes PID 1: static, freestanding, the same in every variant but for
+# the test switches.
+INIT_CFLAGS := -std=gnu17 -O2 -g $(WARN) -D_GNU_SOURCE -I. -Iinclude -ffreestanding -fno-builtin \
+	-fno-stack-protector -fno-pic -fno-pie -mno-red-zone -fno-asynchronous-unwind-tables \
+	$(filter -DHUSK_TEST_HOOKS,$(OPT))
+$(OBJ)/init/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(INIT_CFLAGS) -MMD -MP -c $< -o $@
+$(INIT): $(INIT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -static -nostdlib -no-pie -Wl,--build-id=none,-z,noexecstack,-z,max-page-size=4096 \
+		-Wl,--gc-sections,-s $^ -o $@
+$(OBJ)/runtime/init_image.o: runtime/init_image.S $(INIT)
+	@mkdir -p $(@D)
+	$(CC) -DINIT_PATH='"$(INIT)"' -c $< -o $@
+
+# The built-in filters are compiled now, so that a start makes one call.
+$(OUT)/gen-filters: $(GEN_SRC:%.c=$(OBJ)/%.o)
+	$(CC) $(LDFLAGS) $^ -lseccomp -o $@
+$(GEN)/seccomp_filters.c: $(OUT)/gen-filters
+	@mkdir -p $(@D)
+	$< >$@.tmp && mv $@.tmp $@
+$(OBJ)/gen/seccomp_filters.o: $(GEN)/seccomp_filters.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUT)/libhusk.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(OUT)/libhusk.so.$(SOVERSION): $(LIB_OBJ) runtime/libhusk.map
+	$(CC) -shared $(LDFLAGS) -Wl,-soname,libhusk.so.$(SOVERSION) \
+		-Wl,--version-script=runtime/libhusk.map -Wl,--no-undefined-version \
+		$(if $(findstring sanitize,$(OPT)),,-Wl,-z,defs) $(LIB_OBJ) $(LIBS) -o $@
+$(OUT)/libhusk.so: $(OUT)/libhusk.so.$(SOVERSION)
+	ln -sf libhusk.so.$(SOVERSION) $@
+$(OUT)/husk: $(CLI_OBJ) $(OUT)/libhusk.a
+	$(CC) $(LDFLAGS) -pie $^ $(STATIC_LIBS) -o $@
+$(OUT)/husk.pc: Makefile
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
+		'Name: husk' 'Description: run untrusted code in a fresh kernel sandbox' \
+		'Version: $(VERSION)' 'Libs: -L$${libdir} -lhusk' \
+		'Libs.private: $(LIBS) -pthread' 'Cflags: -I$${includedir}' >$@
+
+include tests/tests.mk
+
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/husk $(DESTDIR)$(PREFIX)/libexec/husk
+	install -m 0755 $(OUT)/husk $(DESTDIR)$(PREFIX)/bin/husk
+	install -m 0755 $(OUT)/husk-init $(DESTDIR)$(PREFIX)/libexec/husk/husk-init
+	install -m 0755 $(OUT)/libhusk.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/
+	ln -sf libhusk.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libhusk.so
+	install -m 0644 $(OUT)/libhusk.a $(DESTDIR)$(LIBDIR)/
+	install -m 0644 $(OUT)/husk.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
+	install -m 0644 include/husk.h $(DESTDIR)$(PREFIX)/include/
+	install -m 0644 include/husk/*.h $(DESTDIR)$(PREFIX)/include/husk/
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(INIT_OBJ:.o=.d)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * husk/session.h: a workspace, and the boxes that run on it.
+ *
+ * A session is a workspace (a host directory that every box sees at /workspace, the only
+ * thing that outlives a box) plus the settings of its boxes. Each call is one fresh box.
+ * Calls on one session may run at the same time from many threads.
+ */
+#ifndef HUSK_SESSION_H
+#define HUSK_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <husk/error.h>
+#include <husk/export.h>
+#include <husk/options.h>
+#include <husk/result.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A workspace and the settings of its boxes; opaque. */
+typedef struct husk_session husk_session;
+
+/**
+ * Check the settings, make or open the workspace, and make everything ready to run boxes.
+ * options NULL stands for all defaults.
+ *
+ * Ownership: *ret_session is the caller's, to be ended with husk_session_close.
+ * Errors: HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_MOUNT_REFUSED, HUSK_E_IMAGE, HUSK_E_SYSTEM.
+ * Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_open(const struct husk_options *options, husk_session **ret_session,
+			       struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * Run a program in a fresh box and wait for it. argv is NULL-terminated; argv[0] is looked
+ * up in the box's PATH when it holds no slash. call NULL stands for all defaults.
+ *
+ * Returns 0 whenever there is a result, whatever the program did and also where the box
+ * could not be started (fault startup_failed).
+ *
+ * Ownership: *ret_result is the caller's, to be released with husk_result_free.
+ * Errors: HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_SYSTEM, HUSK_E_CLOSED.
+ * Threads: any, also at the same time on one session. Since: 0.1.0.
+ */
+HUSK_API int husk_session_run(husk_session *session, const char *const argv[],
+			      const struct husk_call *call, husk_result **ret_result,
+			      struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * Run a snippet of source code in a fresh box: "python" with the meaning of python3 -c,
+ * "bash" with that of bash -c (sh where the image has no bash), "node" with that of node -e.
+ * The code may be of any size up to 256 MiB and must not hold a NUL byte.
+ *
+ * Ownership, errors and threads: as husk_session_run. Since: 0.1.0.
+ */
+HUSK_API int husk_session_run_code(husk_session *session, const char *language,
+				   const char *code, size_t size, const struct husk_call *call,
+				   husk_result **ret_result,
+				   struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * What a run of argv would do, as text, without doing it: the plan of the box. No privilege
+ * is needed and nothing is started.
+ *
+ * Ownership: *ret_text is the caller's; release it with free(3). Errors: as husk_session_run.
+ * Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_explain(husk_session *session, const char *const argv[],
+				  const struct husk_call *call, char **ret_text,
+				  struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * The host path of the workspace, absolute.
+ *
+ * Ownership: the session's, until it is closed. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API const char *husk_session_workspace(const husk_session *session);
+
+/**
+ * Write a file of the workspace: the parent directories are made, and a reader sees either
+ * the old or the new content whole. path is relative to the workspace; no link is followed
+ * on the way and a link at the end is replaced, never written through.
+ *
+ * Ownership: data stays the caller's. Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_SYSTEM,
+ * HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_write(husk_session *session, const char *path, const void *data,
+				size_t size, struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * Read a regular file of the workspace whole. path is relative to the workspace; links are
+ * not followed, and pipes, sockets and devices are never opened. max_bytes bounds the size
+ * (0: 1 GiB).
+ *
+ * Ownership: *ret_data is the caller's; release it with free(3); a NUL that is not counted
+ * follows the data. Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_TOO_BIG, HUSK_E_SYSTEM,
+ * HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_read(husk_session *session, const char *path, uint64_t max_bytes,
+			       void **ret_data, size_t *ret_size,
+			       struct husk_error *err) HUSK_CHECKED;
+
+/** A listing of workspace files; opaque. */
+typedef struct husk_listing husk_listing;
+
+/**
+ * List the regular files below subdir (relative; NULL or "": the whole workspace), sorted
+ * by path. The directory .deps at the top and links are left out.
+ *
+ * Ownership: *ret_listing is the caller's, to be released with husk_listing_free.
+ * Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_SYSTEM, HUSK_E_MEMORY, HUSK_E_CLOSED.
+ * Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_list(husk_session *session, const char *subdir,
+			       husk_listing **ret_listing, struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * A listing's length, and of each entry the path (relative to the workspace) and the size
+ * in bytes. index from 0; past the end: NULL or 0.
+ *
+ * Ownership: the listing's. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API size_t husk_listing_count(const husk_listing *listing);
+HUSK_API const char *husk_listing_path(const husk_listing *listing, size_t index);
+HUSK_API uint64_t husk_listing_size(const husk_listing *listing, size_t index);
+
+/**
+ * Release a listing. Accepts NULL and returns NULL.
+ *
+ * Ownership: takes the listing. Errors: none. Threads: no other thread may be using it.
+ * Since: 0.1.0.
+ */
+HUSK_API husk_listing *husk_listing_free(husk_listing *listing);
+
+/**
+ * End a session: refuses new calls, cancels and waits for those that are running, removes
+ * the workspace if it is the private temporary one. Accepts NULL and returns NULL.
+ *
+ * Ownership: takes the session. Errors: none. Threads: any; no call on the session may begin
+ * after this one has returned. Since: 0.1.0.
+ */
+HUSK_API husk_session *husk_session_close(husk_session *session);
+
+/**
+ * Make an object that stops calls: give it to any number of calls in struct husk_call.
+ *
+ * Ownership: *ret_cancel is the caller's, to be released with husk_cancel_free after the
+ * calls that hold it have returned. Errors: HUSK_E_MEMORY, HUSK_E_SYSTEM. Threads: any.
+ * Since: 0.1.0.
+ */
+HUSK_API int husk_cancel_new(husk_cancel **ret_cancel, struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * Stop every call that holds this object, now and later: they return with the fault
+ * cancelled. Safe in a signal handler.
+ *
+ * Ownership: stays the caller's. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API void husk_cancel_fire(husk_cancel *cancel);
+
+/**
+ * Release a cancel object. Accepts NULL and returns NULL.
+ *
+ * Ownership: takes the object. Errors: none. Threads: no call may hold it. Since: 0.1.0.
+ */
+HUSK_API husk_cancel *husk_cancel_free(husk_cancel *cancel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
