@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program that becomes PID 1 in the box.
+ *
+ * It is executed by the stub (runtime/stub.c) in new user, PID, mount, network, IPC and UTS
+ * namespaces with full capabilities in them, ids already mapped, and holds the plan, the
+ * channel, a pidfd of the caller and the workload's streams. It walks the plan, gives up
+ * everything, forks the workload, reaps until the main process has ended, ends and reaps
+ * the rest, reports, exits. When it dies, the kernel ends everything in the box.
+ *
+ * It is single-threaded, static and has no C library: nothing of a host is in its memory
+ * but the plan.
+ */
+#ifndef RUNTIME_INIT_H
+#define RUNTIME_INIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rawsys.h"
+#include "runtime/steps.h"
+#include "runtime/wire.h"
+
+struct init {
+	struct wire_header *plan; /* the block: header, operations, pool */
+	int carrier_fd;		  /* root directory of the tmpfs that carries the new root */
+	int root_fd;		  /* the new root */
+	int signal_fd;		  /* SIGCHLD */
+	int listener_fd;	  /* seccomp notifications, or -1 */
+	int main_pid;
+	uint32_t denied, denied_main, denied_nr, denied_arch;
+	int slots[WIRE_SLOTS];
+};
+
+/* -- text.c: what the compiler and the rest expect of a C library ------------------- */
+void *memcpy(void *to, const void *from, size_t size);
+void *memset(void *to, int byte, size_t size);
+int memcmp(const void *a, const void *b, size_t size);
+size_t strlen(const char *text);
+/* Copy text into a field of the given capacity, cut to fit, always NUL-ended. */
+void text_copy(char *to, size_t capacity, const char *text);
+/* Decimal text to int, -1 when it is not a number. */
+int text_number(const char *text);
+
+/* -- report.c ----------------------------------------------------------------------- */
+/* The string at an offset of the plan. */
+const char *plan_text(const struct init *init, uint32_t offset);
+/* Note which step is being done, for the library to see where init is killed. In test
+ * builds: returns the negative errno that the plan wants to be injected here, else 0. */
+long step_begin(struct init *init, uint32_t step);
+/* Report that a step failed and exit: no program runs. error is a positive errno. */
+_Noreturn void step_fail(struct init *init, uint32_t step, long error, const char *subject);
+/* Do a step that returns a value or -errno; fail on the latter. */
+#define STEP(init, step, subject, call)                                           \
+	({                                                                        \
+		long step_r_ = step_begin(init, step);                            \
+		if (step_r_ == 0)                                                 \
+			step_r_ = (call);                                         \
+		if (step_r_ < 0)                                                  \
+			step_fail(init, step, -step_r_, subject);                 \
+		step_r_;                                                          \
+	})
+/* Send a report; there is nothing to be done where nobody listens. */
+void report_send(struct init *init, const struct wire_report *report);
+_Noreturn void init_exit(int status);
+
+/* -- mounts.c ----------------------------------------------------------------------- */
+/* Walk the plan's operations, pivot into the new root, detach the host. */
+void mounts_apply(struct init *init);
+
+/* -- lockdown.c --------------------------------------------------------------------- */
+void lock_hostname(struct init *init);
+void lock_loopback(struct init *init);
+void lock_rlimits(struct init *init);
+void lock_capabilities(struct init *init);
+void lock_privileges(struct init *init);
+
+/* -- workload.c --------------------------------------------------------------------- */
+/* Place the standard streams at 0, 1 and 2 of init itself: the workload inherits them. */
+void workload_place_stdio(struct init *init);
+/* Fork and execute the program; returns once it is executed. Reports and exits if not. */
+void workload_start(struct init *init);
+
+/* -- watch.c ------------------------------------------------------------------------ */
+/* Reap and answer notifications until the main process has ended; then end the rest. */
+_Noreturn void watch_until_end(struct init *init);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of locking down is written here, once. Should: leave nothing of the host and no
+ * privilege to what workload_start executes. Mustn't: run any program before every line
+ * above it has succeeded; each step that fails reports itself and exits.
+ */
+#include "runtime/init/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/prctl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+enum { KERNEL_SIGSET = 8 };
+
+/* The block is a memfd whose number is our only argument. */
+static void read_plan(struct init *init, const char *fd_text)
+{
+	struct wire_header *plan;
+	int fd = text_number(fd_text);
+	long size, at;
+
+	if (fd < 0)
+		init_exit(2);
+	size = raw3(SYS_lseek, fd, 0, 2 /* SEEK_END */);
+	if (size < (long)sizeof(*plan))
+		init_exit(2);
+	at = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at < 0)
+		init_exit(2);
+	plan = (struct wire_header *)at;
+	if (plan->magic != WIRE_MAGIC || plan->size != (uint64_t)size)
+		init_exit(2);
+	init->plan = plan;
+	(void)STEP(init, STEP_READ_PLAN, NULL, 0);
+	(void)raw1(SYS_close, fd);
+}
+
+/* From here on the pidfd of the caller guards us; the parent-death signal, which is bound
+ * to the thread that made us, is lifted only then. */
+static long watch_caller(struct init *init)
+{
+	struct pollfd caller;
+	long r = raw5(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
+
+	if (r < 0)
+		return r;
+	memset(&caller, 0, sizeof(caller));
+	caller.fd = init->plan->caller_fd;
+	caller.events = POLLIN;
+	struct {
+		int64_t s, ns;
+	} now = {0, 0};
+	r = raw5(SYS_ppoll, &caller, 1, &now, NULL, KERNEL_SIGSET);
+	if (r > 0)
+		init_exit(1);
+	return r;
+}
+
+static long watch_children(struct init *init)
+{
+	uint64_t chld = 1ULL << (SIGCHLD - 1), all = ~0ULL;
+	long fd = raw4(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, KERNEL_SIGSET);
+
+	if (fd < 0)
+		return fd;
+	fd = raw4(SYS_signalfd4, -1, &chld, KERNEL_SIGSET, O_CLOEXEC | O_NONBLOCK);
+	init->signal_fd = (int)fd;
+	return fd;
+}
+
+static void join_cgroups(struct init *init)
+{
+	struct wire_header *plan = init->plan;
+
+	for (uint32_t i = 0; i < plan->join_count; i++) {
+		(void)STEP(init, STEP_JOIN_CGROUP, NULL,
+			   raw3(SYS_write, plan->join_fds[i], "0", 1));
+		(void)raw1(SYS_close, plan->join_fds[i]);
+	}
+	(void)STEP(init, STEP_CGROUP_NS, NULL, raw1(SYS_unshare, CLONE_NEWCGROUP));
+}
+
+_Noreturn void init_main(long *stack);
+void init_main(long *stack)
+{
+	static struct init init;
+	char **argv = (char **)(stack + 1);
+
+	if (stack[0] != 2)
+		init_exit(2);
+	/* Nothing passes an exec by oversight. */
+	(void)raw3(SYS_close_range, 0, ~0U, CLOSE_RANGE_CLOEXEC);
+	read_plan(&init, argv[1]);
+	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_caller(&init));
+	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_children(&init));
+	join_cgroups(&init);
+	mounts_apply(&init);
+	lock_hostname(&init);
+	lock_loopback(&init);
+	lock_rlimits(&init);
+	lock_capabilities(&init);
+	lock_privileges(&init);
+	workload_place_stdio(&init);
+	workload_start(&init);
+	watch_until_end(&init);
+}
+
+#if defined(__x86_64__)
+__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n"
+	"\tcall init_main\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tmov x0, sp\n\tb init_main\n");
+#endif

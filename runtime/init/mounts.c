@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mount operations of the plan, one function a kind.
+ *
+ * Until the pivot the process still stands in its copy of the host's mounts. The new root
+ * is built on a tmpfs (the carrier) that is attached on top of "/": absolute paths still
+ * lead to the host, everything of the box is reached from descriptors. Trees are cloned
+ * before anything is attached, so that nothing attached can hide a source.
+ */
+#include "runtime/init/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
+
+/* <sys/mount.h> and <linux/mount.h> cannot be included together here. */
+enum {
+	OLD_MS_NOSUID = 2,
+	OLD_MS_NODEV = 4,
+	OLD_MS_NOEXEC = 8,
+	OLD_MS_RDONLY = 1,
+	OLD_MS_PRIVATE = 1 << 18,
+	OLD_MNT_DETACH = 2,
+	AT_RECURSIVE_TREE = 0x8000, /* AT_RECURSIVE */
+};
+
+static long open_checked(const char *path, const struct wire_op *op)
+{
+	struct statx st;
+	long fd, r;
+
+	fd = raw4(SYS_openat, AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	memset(&st, 0, sizeof(st));
+	r = raw5(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st);
+	if (r == 0 && (((uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor) != op->x ||
+		       st.stx_ino != op->y))
+		r = -ESTALE;
+	if (r == 0)
+		return fd;
+	(void)raw1(SYS_close, fd);
+	return r;
+}
+
+static long op_tree_open(struct init *init, const struct wire_op *op)
+{
+	const char *path = plan_text(init, op->a);
+	long flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	long fd, tree;
+
+	if (op->flags & WIRE_RECURSIVE)
+		flags |= AT_RECURSIVE_TREE;
+	if (!(op->flags & WIRE_CHECK_ID)) {
+		tree = raw3(SYS_open_tree, AT_FDCWD, path, flags | AT_SYMLINK_NOFOLLOW);
+	} else {
+		fd = open_checked(path, op);
+		if (fd < 0)
+			return fd;
+		tree = raw3(SYS_open_tree, fd, "", flags | AT_EMPTY_PATH);
+		(void)raw1(SYS_close, fd);
+	}
+	if (tree >= 0)
+		init->slots[op->slot] = (int)tree;
+	return tree;
+}
+
+static long op_tree_inner(struct init *init, const struct wire_op *op)
+{
+	long flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
+	int dir = op->flags & WIRE_CARRIER ? init->carrier_fd : init->root_fd;
+	long tree;
+
+	if (op->flags & WIRE_RECURSIVE)
+		flags |= AT_RECURSIVE_TREE;
+	tree = raw3(SYS_open_tree, dir, plan_text(init, op->a), flags);
+	init->slots[op->slot] = (int)tree;
+	return tree;
+}
+
+static long op_tree_attr(struct init *init, const struct wire_op *op)
+{
+	struct mount_attr attr;
+	long flags = AT_EMPTY_PATH;
+	int slot = init->slots[op->slot];
+
+	if (slot < 0)
+		return 0; /* an optional tree that is not there */
+	if (op->flags & WIRE_RECURSIVE)
+		flags |= AT_RECURSIVE_TREE;
+	memset(&attr, 0, sizeof(attr));
+	attr.attr_set = op->x;
+	attr.propagation = OLD_MS_PRIVATE;
+	return raw5(SYS_mount_setattr, slot, "", flags, &attr, sizeof(attr));
+}
+
+static long set_option(int fs, unsigned command, const char *key, const char *value)
+{
+	return raw5(SYS_fsconfig, fs, command, key, value, 0);
+}
+
+static char *put_number(char *end, uint64_t number)
+{
+	*--end = '\0';
+	do {
+		*--end = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return end;
+}
+
+/* The carrier. It is attached on top of "/" (not below any directory that the host may
+ * lack); path walks that begin at "/" still begin at the mount beneath. */
+static long op_root(struct init *init, const struct wire_op *op)
+{
+	char text[24];
+	char *end = text + sizeof(text);
+	long fs, fd, r;
+
+	fs = raw2(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+	if (fs < 0)
+		return fs;
+	r = set_option((int)fs, FSCONFIG_SET_STRING, "size", put_number(end, op->x));
+	if (r == 0)
+		r = set_option((int)fs, FSCONFIG_SET_STRING, "nr_inodes",
+			       put_number(end, op->y));
+	if (r == 0)
+		r = set_option((int)fs, FSCONFIG_SET_STRING, "mode", "0755");
+	if (r == 0)
+		r = set_option((int)fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	if (r < 0)
+		return r;
+	fd = raw3(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	(void)raw1(SYS_close, fs);
+	if (fd < 0)
+		return fd;
+	init->carrier_fd = (int)fd;
+	init->root_fd = (int)fd;
+	return raw5(SYS_move_mount, fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static long op_enter(struct init *init, const struct wire_op *op)
+{
+	long fd = raw4(SYS_openat, init->carrier_fd, plan_text(init, op->a),
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	init->root_fd = (int)fd;
+	return raw1(SYS_fchdir, fd);
+}
+
+static long op_file(struct init *init, const struct wire_op *op)
+{
+	const char *data = plan_text(init, op->b);
+	uint64_t done = 0;
+	long fd, r = 0;
+
+	fd = raw4(SYS_openat, init->root_fd, plan_text(init, op->a),
+		  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->x);
+	if (fd < 0)
+		return fd;
+	while (done < op->y && r >= 0) {
+		r = raw3(SYS_write, fd, data + done, op->y - done);
+		if (r > 0)
+			done += (uint64_t)r;
+		else if (r == 0)
+			r = -EIO;
+	}
+	(void)raw1(SYS_close, fd);
+	return r < 0 ? r : 0;
+}
+
+/* Overlay by mount(2): its option text may be a page long, fsconfig(2) takes 255 bytes. */
+static long op_overlay(struct init *init, const struct wire_op *op)
+{
+	long r = raw1(SYS_fchdir, init->carrier_fd);
+
+	if (r < 0)
+		return r;
+	return raw5(SYS_mount, "overlay", plan_text(init, op->a), "overlay",
+		    OLD_MS_NOSUID | OLD_MS_NODEV, plan_text(init, op->b));
+}
+
+/* A new file system on a directory that is ours; the working directory is the new root. */
+static long op_fs(struct init *init, const struct wire_op *op)
+{
+	const char *type = plan_text(init, op->b);
+
+	return raw5(SYS_mount, type, plan_text(init, op->a), type, op->x,
+		    op->y ? plan_text(init, (uint32_t)op->y) : NULL);
+}
+
+static long op_mount(struct init *init, const struct wire_op *op)
+{
+	int dir = op->flags & WIRE_CARRIER ? init->carrier_fd : init->root_fd;
+	int slot = init->slots[op->slot];
+	long r;
+
+	if (slot < 0)
+		return 0;
+	r = raw5(SYS_move_mount, slot, "", dir, plan_text(init, op->a),
+		 MOVE_MOUNT_F_EMPTY_PATH);
+	(void)raw1(SYS_close, slot);
+	init->slots[op->slot] = -1;
+	return r;
+}
+
+/* The target lies in a tree that an image or a workspace shaped: no link is followed. */
+static long op_mount_user(struct init *init, const struct wire_op *op)
+{
+	struct open_how how;
+	int slot = init->slots[op->slot];
+	long target, r;
+
+	memset(&how, 0, sizeof(how));
+	how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+	how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+	target = raw4(SYS_openat2, init->root_fd, plan_text(init, op->a), &how, sizeof(how));
+	if (target < 0)
+		return target;
+	r = raw5(SYS_move_mount, slot, "", target, "",
+		 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	(void)raw1(SYS_close, target);
+	(void)raw1(SYS_close, slot);
+	init->slots[op->slot] = -1;
+	return r;
+}
+
+static long op_read_only(struct init *init)
+{
+	struct mount_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.attr_set = MOUNT_ATTR_RDONLY;
+	return raw5(SYS_mount_setattr, init->root_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+}
+
+static long apply(struct init *init, const struct wire_op *op)
+{
+	const char *a = plan_text(init, op->a);
+	long r;
+
+	switch (op->kind) {
+	case WIRE_TREE_OPEN:
+		return op_tree_open(init, op);
+	case WIRE_TREE_GIVEN:
+		init->slots[op->slot] = (int)op->y;
+		return 0;
+	case WIRE_TREE_INNER:
+		return op_tree_inner(init, op);
+	case WIRE_TREE_ATTR:
+		return op_tree_attr(init, op);
+	case WIRE_ROOT:
+		return op_root(init, op);
+	case WIRE_ENTER:
+		return op_enter(init, op);
+	case WIRE_DIR:
+		r = raw3(SYS_mkdirat, init->root_fd, a, op->x);
+		return r == -EEXIST && (op->flags & WIRE_EXIST_OK) ? 0 : r;
+	case WIRE_FILE:
+		return op_file(init, op);
+	case WIRE_SYMLINK:
+		return raw3(SYS_symlinkat, plan_text(init, op->b), init->root_fd, a);
+	case WIRE_OVERLAY:
+		return op_overlay(init, op);
+	case WIRE_FS:
+		return op_fs(init, op);
+	case WIRE_MOUNT:
+		return op_mount(init, op);
+	case WIRE_MOUNT_USER:
+		return op_mount_user(init, op);
+	case WIRE_READ_ONLY:
+		return op_read_only(init);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void apply_all(struct init *init)
+{
+	const struct wire_op *ops =
+		(const struct wire_op *)plan_text(init, init->plan->ops);
+
+	for (uint32_t i = 0; i < init->plan->op_count; i++) {
+		long r = step_begin(init, ops[i].step);
+
+		if (r == 0)
+			r = apply(init, &ops[i]);
+		if (r == -ENOENT && (ops[i].flags & WIRE_OPTIONAL))
+			continue;
+		if (r < 0)
+			step_fail(init, ops[i].step, -r, plan_text(init, ops[i].a));
+	}
+}
+
+void mounts_apply(struct init *init)
+{
+	for (size_t i = 0; i < WIRE_SLOTS; i++)
+		init->slots[i] = -1;
+	apply_all(init);
+	/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new one,
+	 * and detaching "." takes it away with everything below. */
+	(void)STEP(init, STEP_PIVOT, NULL, raw1(SYS_fchdir, init->root_fd));
+	(void)STEP(init, STEP_PIVOT, NULL, raw2(SYS_pivot_root, ".", "."));
+	(void)STEP(init, STEP_DETACH, NULL, raw2(SYS_umount2, ".", OLD_MNT_DETACH));
+	(void)STEP(init, STEP_DETACH, NULL, raw1(SYS_chdir, "/"));
+	(void)raw1(SYS_close, init->root_fd);
+	if (init->carrier_fd != init->root_fd)
+		(void)raw1(SYS_close, init->carrier_fd);
+	init->root_fd = init->carrier_fd = -1;
+}

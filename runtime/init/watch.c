@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life as PID 1: reap whatever ends, answer the filter's notifications by ending the task
+ * that asked, and leave when the main process has ended or the caller is gone.
+ */
+#include "runtime/init/init.h"
+
+#include <errno.h>
+#include <linux/ioctl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { KERNEL_SIGSET = 8 };
+
+/* One denied system call: note the first, end the task. Its process must not be able to
+ * handle, block or ignore this, so it is SIGKILL; the library reports it as SIGSYS. */
+static void answer(struct init *init)
+{
+	struct seccomp_notif request;
+
+	memset(&request, 0, sizeof(request));
+	if (raw3(SYS_ioctl, init->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
+		return;
+	if (init->denied == 0) {
+		init->denied_nr = (uint32_t)request.data.nr;
+		init->denied_arch = request.data.arch;
+	}
+	init->denied++;
+	/* A thread of the main process is found under its group. */
+	if (init->main_pid > 0 &&
+	    raw3(SYS_tgkill, init->main_pid, request.pid, 0) == 0) {
+		if (!init->denied_main) {
+			init->denied_nr = (uint32_t)request.data.nr;
+			init->denied_arch = request.data.arch;
+		}
+		init->denied_main = 1;
+	}
+	(void)raw2(SYS_kill, request.pid, SIGKILL);
+}
+
+/* Returns the main process's wait status, or -1 while it lives. Where nothing is left to
+ * reap, *left is 0. */
+static int reap(struct init *init, long options, int *left)
+{
+	int status = 0, main_status = -1;
+
+	for (;;) {
+		long pid = raw4(SYS_wait4, -1, &status, options | __WALL, NULL);
+
+		if (pid == -EINTR)
+			continue;
+		if (pid <= 0) {
+			*left = pid == 0;
+			return main_status;
+		}
+		if (pid == init->main_pid)
+			main_status = status;
+	}
+}
+
+static _Noreturn void finish(struct init *init, int status)
+{
+	struct wire_report report;
+	int left = 1;
+
+	(void)raw2(SYS_kill, -1, SIGKILL);
+	while (left)
+		(void)reap(init, 0, &left);
+	memset(&report, 0, sizeof(report));
+	report.message = WIRE_ENDED;
+	report.status = status;
+	report.denied = init->denied;
+	report.denied_main = init->denied_main;
+	report.denied_nr = init->denied_nr;
+	report.denied_arch = init->denied_arch;
+	report_send(init, &report);
+	init_exit(0);
+}
+
+void watch_until_end(struct init *init)
+{
+	struct pollfd fds[3];
+	uint64_t drained[16];
+	int left, status;
+
+	memset(fds, 0, sizeof(fds));
+	fds[0].fd = init->signal_fd;
+	fds[1].fd = init->plan->caller_fd;
+	fds[0].events = fds[1].events = fds[2].events = POLLIN;
+	for (;;) {
+		fds[2].fd = init->listener_fd;
+		if (raw5(SYS_ppoll, fds, 3, NULL, NULL, KERNEL_SIGSET) < 0)
+			continue;
+		/* The caller is gone: so is the box. */
+		if (fds[1].revents)
+			init_exit(1);
+		if (fds[2].revents & POLLIN)
+			answer(init);
+		else if (fds[2].revents)
+			init->listener_fd = -1; /* nobody is left under the filter */
+		if (!fds[0].revents)
+			continue;
+		(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
+		status = reap(init, WNOHANG, &left);
+		if (status >= 0)
+			finish(init, status);
+	}
+}

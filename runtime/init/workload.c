@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From init to the program.
+ *
+ * The child is a vfork: it shares init's memory and its descriptor table until it executes,
+ * while init waits. So the seccomp listener that it opens is init's at once, a failure is
+ * written where init reads it, and every descriptor but 0, 1 and 2 is close-on-exec. The
+ * filter comes last: what runs after it is execve alone.
+ */
+#include "runtime/init/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+
+enum {
+	STDIN_RIGHT = 0,
+	STDERR_RIGHT = 2,
+	KERNEL_SIGSET = 8,
+	SIGNALS = 64,
+	PATH_LIMIT = 4096,
+};
+
+/* What the child left behind in the shared memory. */
+struct outcome {
+	uint32_t step; /* 0: executed */
+	long error;
+	uint32_t found;
+};
+
+void workload_place_stdio(struct init *init)
+{
+	struct wire_header *plan = init->plan;
+	int *mine[] = {&plan->channel_fd, &plan->caller_fd, &init->signal_fd,
+		       &plan->stdin_fd,	  &plan->stdout_fd, &plan->stderr_fd};
+	long fd;
+
+	/* Whatever sits on 0, 1 or 2 makes room first. */
+	for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++) {
+		if (*mine[i] < 0 || *mine[i] > STDERR_RIGHT)
+			continue;
+		*mine[i] = (int)STEP(init, STEP_STDIO, NULL,
+				     raw3(SYS_fcntl, *mine[i], F_DUPFD_CLOEXEC, 3));
+	}
+	if (plan->stdin_fd < 0) {
+		fd = STEP(init, STEP_STDIO, "/dev/null",
+			  raw4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0));
+		if (fd <= STDERR_RIGHT)
+			fd = STEP(init, STEP_STDIO, NULL,
+				  raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3));
+		plan->stdin_fd = (int)fd;
+	}
+	(void)STEP(init, STEP_STDIO, NULL, raw3(SYS_dup3, plan->stdin_fd, 0, 0));
+	(void)STEP(init, STEP_STDIO, NULL, raw3(SYS_dup3, plan->stdout_fd, 1, 0));
+	(void)STEP(init, STEP_STDIO, NULL, raw3(SYS_dup3, plan->stderr_fd, 2, 0));
+	(void)raw1(SYS_close, plan->stdin_fd);
+	(void)raw1(SYS_close, plan->stdout_fd);
+	(void)raw1(SYS_close, plan->stderr_fd);
+}
+
+/* Default dispositions and an empty mask: the caller's are inherited up to here, and
+ * "ignored" would survive exec, signal(7). */
+static void reset_signals(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} action;
+	uint64_t none = 0;
+
+	memset(&action, 0, sizeof(action));
+	for (int sig = 1; sig <= SIGNALS; sig++)
+		(void)raw4(SYS_rt_sigaction, sig, &action, NULL, KERNEL_SIGSET);
+	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
+}
+
+/* Magic links are refused: /proc/self/fd/N must not lead anywhere. */
+static long enter_workdir(const char *path)
+{
+	struct open_how how;
+	long fd, r;
+
+	memset(&how, 0, sizeof(how));
+	how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	how.resolve = RESOLVE_NO_MAGICLINKS;
+	fd = raw4(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0)
+		return fd;
+	r = raw1(SYS_fchdir, fd);
+	(void)raw1(SYS_close, fd);
+	return r;
+}
+
+static long install_filter(struct init *init)
+{
+	struct wire_header *plan = init->plan;
+	struct sock_fprog program;
+	long fd;
+
+	if (plan->filter_count == 0)
+		return 0;
+	program.len = (unsigned short)plan->filter_count;
+	program.filter = (struct sock_filter *)((char *)plan + plan->filter);
+	fd = raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		  &program);
+	if (fd >= 0) {
+		init->listener_fd = (int)fd;
+		return 0;
+	}
+	/* No notifications here: the same filter, which then kills by itself. */
+	if (fd != -EINVAL && fd != -EBUSY)
+		return fd;
+	program.filter = (struct sock_filter *)((char *)plan + plan->filter_plain);
+	return raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static long execute(const char *path, char **argv, char **envp, uint32_t *found)
+{
+	long r = raw3(SYS_execve, path, argv, envp);
+
+	if (r == -ENOENT || r == -ENOTDIR) {
+		/* The file may be there and its interpreter not. */
+		if (raw3(SYS_faccessat, AT_FDCWD, path, 0) == 0)
+			*found = 1;
+	} else {
+		*found = 1;
+	}
+	return r;
+}
+
+/* As execvp(3) searches, but without its fall-back to a shell: an empty element is the
+ * working directory, a candidate that may not be executed is passed over and remembered. */
+static long execute_search(const char *search, char **argv, char **envp, uint32_t *found)
+{
+	static char path[PATH_LIMIT];
+	size_t name = strlen(argv[0]);
+	long r, result = -ENOENT;
+
+	for (;;) {
+		size_t n = 0;
+
+		while (search[n] != '\0' && search[n] != ':')
+			n++;
+		if (n + 1 + name + 1 <= sizeof(path)) {
+			memcpy(path, search, n);
+			if (n > 0)
+				path[n] = '/';
+			memcpy(path + n + (n > 0), argv[0], name + 1);
+			r = execute(path, argv, envp, found);
+			if (r == -EACCES || (r == -ENOENT && *found))
+				result = r;
+			else if (r != -ENOENT && r != -ENOTDIR)
+				return r;
+		}
+		if (search[n] == '\0')
+			return result;
+		search += n + 1;
+	}
+}
+
+static _Noreturn void child(struct init *init, struct outcome *outcome)
+{
+	struct wire_header *plan = init->plan;
+	char **argv = (char **)((char *)plan + plan->argv);
+	char **envp = (char **)((char *)plan + plan->envp);
+	long r;
+
+	(void)raw0(SYS_setsid);
+	reset_signals();
+	r = step_begin(init, STEP_WORKDIR);
+	if (r == 0)
+		r = enter_workdir(plan_text(init, plan->workdir));
+	if (r == 0) {
+		r = step_begin(init, STEP_SECCOMP);
+		if (r == 0)
+			r = install_filter(init);
+	}
+	if (r == 0) {
+		r = step_begin(init, STEP_EXEC);
+		if (r == 0 && plan->search)
+			r = execute_search(plan_text(init, plan->search), argv, envp,
+					   &outcome->found);
+		else if (r == 0)
+			r = execute(argv[0], argv, envp, &outcome->found);
+	}
+	outcome->error = -r;
+	outcome->step = plan->progress.step;
+	init_exit(127);
+}
+
+/* Offsets become pointers: the block is mapped now. */
+static void bind_pointers(struct init *init, uint32_t offset, uint32_t count)
+{
+	uint64_t *at = (uint64_t *)((char *)init->plan + offset);
+
+	for (uint32_t i = 0; i < count; i++)
+		at[i] = (uint64_t)(uintptr_t)plan_text(init, (uint32_t)at[i]);
+}
+
+/* clone(CLONE_VM | CLONE_VFORK | CLONE_FILES) on a stack of its own. */
+static long vfork_child(struct init *init, struct outcome *outcome)
+{
+	static char stack[32768] __attribute__((aligned(16)));
+	struct clone_args args;
+	long pid;
+
+	memset(&args, 0, sizeof(args));
+	args.flags = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+	args.exit_signal = SIGCHLD;
+	args.stack = (uint64_t)(uintptr_t)stack;
+	args.stack_size = sizeof(stack);
+	pid = raw_clone3(&args, sizeof(args), (raw_child_fn)child, init, outcome);
+	return pid;
+}
+
+static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
+{
+	struct wire_report report;
+
+	if (outcome->step != STEP_EXEC) {
+		step_fail(init, outcome->step, outcome->error,
+			  outcome->step == STEP_WORKDIR
+				  ? plan_text(init, init->plan->workdir)
+				  : NULL);
+	}
+	memset(&report, 0, sizeof(report));
+	report.message = WIRE_NO_PROGRAM;
+	report.error = (int32_t)outcome->error;
+	report.found = outcome->found;
+	report_send(init, &report);
+	init_exit(1);
+}
+
+void workload_start(struct init *init)
+{
+	struct outcome outcome = {0, 0, 0};
+
+	bind_pointers(init, init->plan->argv, init->plan->argc);
+	bind_pointers(init, init->plan->envp, init->plan->envc);
+	init->listener_fd = -1;
+	init->main_pid = (int)STEP(init, STEP_FORK, NULL, vfork_child(init, &outcome));
+	__asm__ volatile("" ::: "memory"); /* the child wrote to outcome and listener_fd */
+	if (outcome.step != 0)
+		refuse(init, &outcome);
+	init->plan->progress.started = 1;
+	/* The streams are the workload's alone now: their end is its end. */
+	for (int fd = STDIN_RIGHT; fd <= STDERR_RIGHT; fd++)
+		(void)raw1(SYS_close, fd);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/stub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "base/rawsys.h"
+#include "runtime/steps.h"
+
+enum {
+	KERNEL_SIGSET = 8,
+	WAIT_NS = 50 * 1000 * 1000, /* between two looks at whether the caller lives */
+};
+
+static _Noreturn void stub_exit(void)
+{
+	for (;;)
+		raw1(SYS_exit_group, 1);
+}
+
+static _Noreturn void stub_fail(struct stub_args *args, uint32_t step, long r)
+{
+	args->error = (int32_t)-r;
+	args->step = step;
+	stub_exit();
+}
+
+static long injected(const struct stub_args *args, uint32_t step)
+{
+#ifdef HUSK_TEST_HOOKS
+	if (args->inject_step == step)
+		return -(long)args->inject_errno;
+#endif
+	(void)args;
+	(void)step;
+	return 0;
+}
+
+static long write_file(const char *path, const char *text)
+{
+	long size = 0, fd, r;
+
+	while (text[size] != '\0')
+		size++;
+	fd = raw4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	r = raw3(SYS_write, fd, text, size);
+	(void)raw1(SYS_close, fd);
+	if (r < 0)
+		return r;
+	return r == size ? 0 : -EIO;
+}
+
+/* An unprivileged process maps its own single id once setgroups is denied,
+ * user_namespaces(7). */
+static long map_self(const struct stub_args *args)
+{
+	long r = injected(args, STEP_ID_MAP);
+
+	if (r == 0)
+		r = write_file("/proc/self/setgroups", "deny");
+	if (r == 0)
+		r = write_file("/proc/self/uid_map", args->uid_map);
+	if (r == 0)
+		r = write_file("/proc/self/gid_map", args->gid_map);
+	return r;
+}
+
+/* Wait for the parent, and not longer than it lives. */
+static void wait_go(struct stub_args *args)
+{
+	struct pollfd caller = {.fd = args->caller_fd, .events = POLLIN};
+	struct {
+		int64_t s, ns;
+	} nap = {0, WAIT_NS}, now = {0, 0};
+
+	while (args->go == STUB_WAIT) {
+		(void)raw4(SYS_futex, &args->go, FUTEX_WAIT, STUB_WAIT, &nap);
+		if (args->go == STUB_WAIT &&
+		    raw5(SYS_ppoll, &caller, 1, &now, NULL, KERNEL_SIGSET) > 0)
+			stub_exit();
+	}
+	if (args->go != STUB_GO)
+		stub_exit();
+}
+
+/* Close all but the descriptors to keep; those lose their close-on-exec flag. init_fd keeps
+ * it: exec opens the file before it closes descriptors. */
+static long keep_descriptors(struct stub_args *args)
+{
+	unsigned from = 0;
+	long r;
+
+	for (unsigned i = 0; i < args->keep_count; i++) {
+		unsigned fd = (unsigned)args->keep[i];
+
+		if (fd > from) {
+			unsigned a = from, b = fd - 1;
+			unsigned hole = (unsigned)args->init_fd;
+
+			if (hole >= a && hole <= b) {
+				if (hole > a)
+					(void)raw3(SYS_close_range, a, hole - 1, 0);
+				if (hole < b)
+					(void)raw3(SYS_close_range, hole + 1, b, 0);
+			} else {
+				r = raw3(SYS_close_range, a, b, 0);
+				if (r < 0)
+					return r;
+			}
+		}
+		r = raw3(SYS_fcntl, fd, F_SETFD, 0);
+		if (r < 0)
+			return r;
+		from = fd + 1;
+	}
+	if ((unsigned)args->init_fd < from)
+		return raw3(SYS_close_range, from, ~0U, 0);
+	if ((unsigned)args->init_fd > from)
+		(void)raw3(SYS_close_range, from, (unsigned)args->init_fd - 1, 0);
+	return raw3(SYS_close_range, (unsigned)args->init_fd + 1, ~0U, 0);
+}
+
+void stub_main(void *data, void *unused)
+{
+	struct stub_args *args = data;
+	static const char *const no_environment[] = {NULL};
+	long r;
+
+	(void)unused;
+	/* Until the init program watches the caller's pidfd. */
+	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (args->self_map) {
+		r = map_self(args);
+		if (r < 0)
+			stub_fail(args, STEP_ID_MAP, r);
+	} else {
+		wait_go(args);
+	}
+	r = injected(args, STEP_SET_IDS);
+	if (r == 0)
+		r = raw3(SYS_setresgid, args->gid, args->gid, args->gid);
+	if (r == 0)
+		r = raw3(SYS_setresuid, args->uid, args->uid, args->uid);
+	if (r < 0)
+		stub_fail(args, STEP_SET_IDS, r);
+	/* A change of ids clears it, prctl(2). */
+	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	r = injected(args, STEP_EXEC_INIT);
+	if (r == 0)
+		r = keep_descriptors(args);
+	if (r == 0)
+		r = raw5(SYS_execveat, args->init_fd, "", args->argv, no_environment,
+			 AT_EMPTY_PATH);
+	stub_fail(args, STEP_EXEC_INIT, r);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library and the init program say to each other.
+ *
+ * The plan is one block in a memfd that init maps shared: a header, an array of operations,
+ * and a pool of strings and bytes that both refer to by offset from the start of the block.
+ * The library and the init program are built together and travel together (the one carries
+ * the other), so the layout may change at any time; MAGIC catches a mix-up.
+ *
+ * Init writes back into the header's `progress` while it works, so that the library knows
+ * how far the start came even where init was killed. The final report goes over the
+ * channel, a SOCK_SEQPACKET pair that is close-on-exec on both sides. The workload never
+ * holds the plan or the channel.
+ */
+#ifndef RUNTIME_WIRE_H
+#define RUNTIME_WIRE_H
+
+#include <stdint.h>
+
+enum {
+	WIRE_MAGIC = 0x6b737568, /* "husk" */
+	WIRE_SLOTS = 512,	 /* mount trees that one plan can hold open */
+	WIRE_JOIN_MAX = 8,	 /* control group files to join */
+	WIRE_RLIMITS = 16,
+	WIRE_OPS_MAX = 2048,
+};
+
+/* Operations on mounts, walked in order. Paths in the box are relative to the new root and
+ * begin without a slash. */
+enum wire_kind {
+	/* slot <- clone of the host tree at str a. Checked against dev (x) and ino (y). */
+	WIRE_TREE_OPEN = 1,
+	/* slot <- the tree that the library made; the descriptor is y. */
+	WIRE_TREE_GIVEN,
+	/* slot <- clone of the directory or file a of the new root (or of the carrier). */
+	WIRE_TREE_INNER,
+	/* Add attributes x (MOUNT_ATTR_*) to slot, recursively where flagged. */
+	WIRE_TREE_ATTR,
+	/* Make the tmpfs that becomes (or carries) the new root: size x, inodes y. */
+	WIRE_ROOT,
+	/* Directory a of the carrier is the new root: paths are below it from here on. */
+	WIRE_ENTER,
+	WIRE_DIR,     /* directory a, mode x */
+	WIRE_FILE,    /* file a, content b of length y, mode x */
+	WIRE_SYMLINK, /* link a -> b */
+	/* Overlay with the options in b ("lowerdir=...") on directory a: all of these paths are
+	 * relative to the carrier. */
+	WIRE_OVERLAY,
+	/* New file system of type b on directory a; flags x as mount(2) takes them; options:
+	 * the string at offset y, or 0. */
+	WIRE_FS,
+	WIRE_MOUNT,	 /* attach slot at a, a path of ours: links are impossible there */
+	WIRE_MOUNT_USER, /* attach slot at a, a path that others may have shaped */
+	WIRE_READ_ONLY,	 /* add read-only to the new root's own mount */
+};
+
+/* wire_op.flags */
+enum {
+	WIRE_RECURSIVE = 1,  /* the whole tree below */
+	WIRE_OPTIONAL = 2,   /* skip where the path does not exist */
+	WIRE_EXIST_OK = 4,   /* a directory that is there already will do */
+	WIRE_CHECK_ID = 8,   /* compare device (x: major << 32 | minor) and inode (y) */
+	WIRE_CARRIER = 16,   /* path a is below the carrier, not below the new root */
+};
+
+struct wire_op {
+	uint16_t kind;	/* enum wire_kind */
+	uint16_t step;	/* enum step that a failure names */
+	uint16_t flags;
+	uint16_t slot;
+	uint32_t a, b;	/* string offsets, 0: none */
+	uint64_t x, y;
+};
+
+struct wire_rlimit {
+	uint32_t resource;
+	uint32_t raise;	   /* set the soft limit to the hard one; soft and hard are ignored */
+	uint64_t soft, hard; /* both are lowered to the hard limit in force */
+};
+
+/* How far the start came; written by init. */
+struct wire_progress {
+	uint32_t step;	  /* enum step now being done */
+	uint32_t started; /* 1: the program was executed */
+};
+
+struct wire_header {
+	uint32_t magic;
+	uint32_t size; /* of the whole block */
+	struct wire_progress progress;
+	int32_t channel_fd, caller_fd;		/* caller_fd: a pidfd of the calling process */
+	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
+	int32_t join_fds[WIRE_JOIN_MAX];
+	uint32_t join_count;
+	uint32_t loopback; /* 1: bring lo up */
+	uint32_t ops, op_count;
+	uint32_t argv, argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
+	uint32_t envp, envc;
+	uint32_t search;   /* PATH of the box, or 0: argv[0] is a path */
+	uint32_t workdir;
+	uint32_t hostname;
+	uint32_t filter, filter_count, filter_plain; /* sock_filter array; plain: without notify */
+	uint32_t rlimit_count;
+	struct wire_rlimit rlimits[WIRE_RLIMITS];
+	/* Tests only: fail this step with this errno. */
+	uint32_t inject_step, inject_errno;
+};
+
+/* Messages on the channel. */
+enum wire_message {
+	WIRE_FAILED = 1,      /* a step failed; no program ran */
+	WIRE_NO_PROGRAM = 2,  /* the program was not found or cannot be executed */
+	WIRE_ENDED = 3,	      /* the main process ended and everything else is dead */
+};
+
+struct wire_report {
+	uint32_t message; /* enum wire_message */
+	uint32_t step;	  /* WIRE_FAILED: enum step */
+	int32_t error;	  /* WIRE_FAILED, WIRE_NO_PROGRAM: errno */
+	int32_t status;	  /* WIRE_ENDED: raw wait status of the main process */
+	uint32_t denied;  /* tasks that were killed for a denied system call */
+	uint32_t denied_main; /* 1: the main process was one of them */
+	uint32_t denied_nr, denied_arch; /* the first of these calls */
+	uint32_t found;	  /* WIRE_NO_PROGRAM: 1 where the file is there */
+	char subject[236]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty */
+};
+
+#endif
