@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/box.h"
+
+#include "cli/escape.h"
+#include "cli/relay.h"
+#include "cli/say.h"
+#include "cli/signals.h"
+
+#include <husk.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the library does where the command line is silent (husk/options.h). */
+static const uint64_t STANDARD_TIMEOUT_MS = 30000;
+
+/* -- afterwards -------------------------------------------------------------------------
+ */
+
+/* --files: one line each, the path last, where nothing in it can be taken for the rest.
+ */
+static void put_files(FILE *out, const husk_result *result)
+{
+	static const char *const changes[] = {
+	    [HUSK_FILE_CREATED] = "created",
+	    [HUSK_FILE_MODIFIED] = "modified",
+	    [HUSK_FILE_DELETED] = "deleted",
+	};
+
+	for (size_t i = 0; i < husk_result_file_count(result); i++) {
+		const char *path = husk_result_file_path(result, i);
+		size_t size = strlen(path);
+		char *printed = malloc(4 * size + 1);
+
+		if (!printed)
+			return;
+		(void)cli_escape(printed, 4 * size + 1, path, size, CLI_ESCAPE_EXACT);
+		(void)fprintf(out, "%-8s %12" PRIu64 " %s\n",
+			      changes[husk_result_file_change(result, i)],
+			      husk_result_file_size(result, i), printed);
+		free(printed);
+	}
+}
+
+static void say_files(const husk_result *result)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	put_files(out, result);
+	if (fclose(out) == 0)
+		(void)cli_write_all(STDERR_FILENO, text, size);
+	free(text);
+}
+
+/* What the sandbox did, in one line. That somebody stopped husk is no news to them. */
+static void say_fault(const husk_result *result)
+{
+	const char *message = husk_result_fault_message(result);
+	const char *detail = husk_result_fault_detail(result);
+	bool more = detail && detail[0] != '\0' && !strstr(message, detail);
+	char why[2048];
+
+	(void)snprintf(why, sizeof(why), "%s%s%s", message, more ? ": " : "",
+		       more ? detail : "");
+	cli_say(husk_result_fault_name(result), why, husk_result_hint(result));
+}
+
+static int exit_code(const husk_result *result)
+{
+	if (husk_result_fault(result) == HUSK_FAULT_CANCELLED && cli_signals_caught())
+		return CLI_EXIT_SIGNAL + cli_signals_caught();
+	return husk_result_exit_code(result);
+}
+
+static int report_plain(const struct cli_settings *settings,
+			const struct cli_relay *relay, const husk_result *result)
+{
+	int fault = husk_result_fault(result);
+
+	if (husk_result_exec_error(result))
+		cli_say(NULL, husk_result_exec_error(result), husk_result_hint(result));
+	else if (fault != HUSK_FAULT_NONE && fault != HUSK_FAULT_CANCELLED)
+		say_fault(result);
+	if (settings->files)
+		say_files(result);
+	if (relay->failed)
+		return cli_say_write_failed(relay->failed_stream, relay->failed);
+	return exit_code(result);
+}
+
+static int report_json(const husk_result *result)
+{
+	struct husk_error err = {0};
+	char *json = NULL;
+	size_t size;
+	int r;
+
+	if (husk_result_to_json(result, &json, &err) < 0)
+		return cli_say_error(&err);
+	size = strlen(json);
+	json[size] = '\n'; /* in the place of the NUL */
+	r = cli_print(json, size + 1);
+	free(json);
+	return r == CLI_EXIT_OK ? exit_code(result) : r;
+}
+
+static int explain(husk_session *session, const struct cli_box *box)
+{
+	struct husk_error err = {0};
+	char *text = NULL;
+	int r;
+
+	if (husk_session_explain(session, box->argv, NULL, &text, &err) < 0)
+		return cli_say_error(&err);
+	r = cli_print_text(text);
+	free(text);
+	return r;
+}
+
+/* -- the run ----------------------------------------------------------------------------
+ */
+
+static int call_box(husk_session *session, const struct cli_settings *settings,
+		    const struct cli_box *box, husk_cancel *cancel,
+		    struct cli_relay *relay, husk_result **ret_result,
+		    struct husk_error *err)
+{
+	HUSK_CALL(call);
+
+	call.cancel = cancel;
+	if (settings->stdin_open) {
+		call.stdin_kind = HUSK_STDIN_FD;
+		call.stdin_fd = STDIN_FILENO;
+	}
+	if (!settings->json) {
+		call.on_output = cli_relay_output;
+		call.user = relay;
+		call.discard_output = 1;
+	}
+	if (box->language)
+		return husk_session_run_code(session, box->language, box->code, box->size,
+					     &call, ret_result, err);
+	return husk_session_run(session, box->argv, &call, ret_result, err);
+}
+
+/* One box, and the end of its session. The session is closed, and with it a private
+ * workspace removed, before anything is printed: printing can wait for a reader, and a
+ * second Ctrl-C may end that wait and husk with it. */
+static int run_last(husk_session *session, const struct cli_settings *settings,
+		    const struct cli_box *box, husk_cancel *cancel)
+{
+	uint64_t timeout_ms = settings->box.timeout_ms;
+	CLEANUP_RELAY struct cli_relay relay;
+	husk_result *result = NULL;
+	struct husk_error err = {0};
+	int r;
+
+	cli_relay_init(&relay, timeout_ms > 0 ? timeout_ms : STANDARD_TIMEOUT_MS);
+	r = call_box(session, settings, box, cancel, &relay, &result, &err);
+	(void)husk_session_close(session);
+	cli_signals_release();
+	if (r < 0)
+		return cli_say_error(&err);
+	r = settings->json ? report_json(result) : report_plain(settings, &relay, result);
+	(void)husk_result_free(result);
+	return r;
+}
+
+static int open_and_run(const struct cli_settings *settings, const struct cli_box *box,
+			husk_cancel *cancel)
+{
+	husk_session *session = NULL;
+	struct husk_error err = {0};
+	int r;
+
+	if (husk_session_open(&settings->box, &session, &err) < 0)
+		return cli_say_error(&err);
+	if (!settings->explain)
+		return run_last(session, settings, box, cancel);
+	r = explain(session, box);
+	(void)husk_session_close(session);
+	return r;
+}
+
+int cli_box_run(struct cli_settings *settings, const struct cli_box *box)
+{
+	husk_cancel *cancel = NULL;
+	struct husk_error err = {0};
+	int r;
+
+	if (settings->explain && settings->json) {
+		(void)cli_error(&err, "--explain",
+				"prints text and cannot go with --json");
+		return cli_say_usage(&err, box->verb);
+	}
+	if (cli_settings_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
+		return cli_say_error(&err);
+	cli_signals_watch(cancel);
+	r = open_and_run(settings, box, cancel);
+	cli_signals_release();
+	(void)husk_cancel_free(cancel);
+	return r;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* husk doctor: what this host can do for a box, as a table or as JSON. */
+#include "cli/escape.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+#include <husk/host.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How a probe came out: the word for it and its colour on a terminal. */
+static const struct state {
+	const char *word;
+	const char *colour;
+} states[] = {
+    [HUSK_PROBE_OK] = {"ok", "\x1b[32m"},
+    [HUSK_PROBE_WEAKER] = {"weaker", "\x1b[33m"},
+    [HUSK_PROBE_MISSING] = {"missing", "\x1b[31m"},
+};
+
+/* What a table needs to know about its rows. */
+struct table {
+	FILE *out;
+	const husk_host *host;
+	int name_width;
+	bool colour;
+};
+
+/* Colours are for people who can see them and have not said no (https://no-color.org). */
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return (!no || no[0] == '\0') && term && strcmp(term, "dumb") != 0 &&
+	       isatty(STDOUT_FILENO);
+}
+
+/* Text of the host, cut at a length that no probe reaches. */
+static void put_text(FILE *out, const char *text, unsigned flags)
+{
+	char printed[8192];
+
+	(void)cli_escape(printed, sizeof(printed), text, strlen(text), flags);
+	(void)fputs(printed, out);
+}
+
+/* A remedy may be several lines: a profile to install, say. Each is moved to the right.
+ */
+static void put_remedy(const struct table *table, const char *remedy)
+{
+	char line[2048];
+
+	while (*remedy) {
+		size_t size = strcspn(remedy, "\n");
+
+		(void)cli_escape(line, sizeof(line), remedy, size, CLI_ESCAPE_LINES);
+		(void)fprintf(table->out, "  %*s  %s\n", table->name_width, "", line);
+		remedy += size;
+		remedy += *remedy == '\n';
+	}
+}
+
+static void put_row(const struct table *table, size_t index)
+{
+	const struct state *state = &states[husk_host_state(table->host, index)];
+	int pad = 9 - (int)strlen(state->word);
+
+	(void)fprintf(table->out, "  %-*s  %s%s%s%*s", table->name_width,
+		      husk_host_name(table->host, index),
+		      table->colour ? state->colour : "", state->word,
+		      table->colour ? "\x1b[0m" : "", pad, "");
+	put_text(table->out, husk_host_finding(table->host, index), 0);
+	(void)fputc('\n', table->out);
+	put_remedy(table, husk_host_remedy(table->host, index));
+}
+
+static void put_table(FILE *out, const husk_host *host)
+{
+	struct table table = {out, host, 0, wants_colour()};
+	size_t weaker = 0, count = husk_host_count(host);
+
+	for (size_t i = 0; i < count; i++) {
+		int width = (int)strlen(husk_host_name(host, i));
+
+		if (width > table.name_width)
+			table.name_width = width;
+		weaker += husk_host_state(host, i) == HUSK_PROBE_WEAKER;
+	}
+	for (size_t i = 0; i < count; i++)
+		put_row(&table, i);
+	if (!husk_host_usable(host))
+		(void)fputs("No box can run on this host: see what is missing above.\n",
+			    out);
+	else if (weaker > 0)
+		(void)fputs("Boxes run on this host, with less where it says weaker.\n",
+			    out);
+	else
+		(void)fputs("Boxes run on this host.\n", out);
+}
+
+/* JSON is UTF-8: a text that is not is escaped first. */
+static json_t *json_of(const char *text)
+{
+	json_t *json = json_string(text);
+	char printed[8192];
+
+	if (json)
+		return json;
+	(void)cli_escape(printed, sizeof(printed), text, strlen(text), CLI_ESCAPE_LINES);
+	return json_string(printed);
+}
+
+static json_t *probe_json(const husk_host *host, size_t index)
+{
+	const char *remedy = husk_host_remedy(host, index);
+
+	return json_pack("{s:o, s:s, s:o, s:o}", "name",
+			 json_of(husk_host_name(host, index)), "state",
+			 states[husk_host_state(host, index)].word, "finding",
+			 json_of(husk_host_finding(host, index)), "remedy",
+			 remedy[0] != '\0' ? json_of(remedy) : json_null());
+}
+
+static int put_json(FILE *out, const husk_host *host)
+{
+	json_t *probes = json_array(), *root;
+	int r = probes ? 0 : -1;
+
+	for (size_t i = 0; i < husk_host_count(host) && r == 0; i++)
+		r = json_array_append_new(probes, probe_json(host, i));
+	root = r == 0 ? json_pack("{s:b, s:O}", "usable", husk_host_usable(host),
+				  "probes", probes)
+		      : NULL;
+	r = root ? json_dumpf(root, out, JSON_COMPACT) : -1;
+	(void)fputc('\n', out);
+	json_decref(root);
+	json_decref(probes);
+	return r;
+}
+
+static int print_host(const husk_host *host, bool json)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int r = out ? 0 : -1;
+
+	if (out && json)
+		r = put_json(out, host);
+	else if (out)
+		put_table(out, host);
+	if (out && fclose(out) != 0)
+		r = -1;
+	if (r < 0) {
+		cli_say("doctor", "out of memory", NULL);
+		r = CLI_EXIT_CANNOT;
+	} else {
+		r = cli_print(text, size);
+	}
+	free(text);
+	return r;
+}
+
+int cli_doctor(struct cli_settings *settings, size_t count, char **words)
+{
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+	int r;
+
+	(void)count;
+	(void)words;
+	if (husk_host_probe(&host, &err) < 0)
+		return cli_say_error(&err);
+	r = print_host(host, settings->json);
+	if (r == CLI_EXIT_OK && !husk_host_usable(host))
+		r = CLI_EXIT_NO;
+	(void)husk_host_free(host);
+	return r;
+}

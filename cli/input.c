@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/input.h"
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the size is not known beforehand. */
+enum { FIRST_CAPACITY = 64 << 10 };
+
+/* Room for one byte more than the file says it has: one read then sees its end. */
+static size_t first_capacity(int fd, size_t max)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 0)
+		return FIRST_CAPACITY;
+	return (size_t)st.st_size < max ? (size_t)st.st_size + 1 : max + 1;
+}
+
+/* Up to capacity bytes; waits where fd does not block. A count, 0 at the end, or -errno.
+ */
+static ssize_t read_some(int fd, char *data, size_t capacity)
+{
+	for (;;) {
+		ssize_t n = read(fd, data, capacity);
+
+		if (n >= 0)
+			return n;
+		if (errno == EAGAIN) {
+			struct pollfd wait = {.fd = fd, .events = POLLIN};
+
+			(void)poll(&wait, 1, -1);
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+}
+
+/* The whole of fd on the heap: 0 or -errno, -EFBIG past max. */
+static int read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
+{
+	size_t capacity = first_capacity(fd, max), used = 0;
+	char *text = NULL;
+	ssize_t n;
+
+	do {
+		char *larger = used > max ? NULL : realloc(text, capacity + 1);
+
+		if (!larger) {
+			free(text);
+			return used > max ? -EFBIG : -ENOMEM;
+		}
+		text = larger;
+		do {
+			n = read_some(fd, text + used, capacity - used);
+			used += n > 0 ? (size_t)n : 0;
+		} while (n > 0 && used < capacity);
+		capacity = capacity > max / 2 ? max + 1 : capacity * 2;
+	} while (n > 0);
+	if (n < 0) {
+		free(text);
+		return (int)n;
+	}
+	text[used] = '\0';
+	*ret_text = text;
+	*ret_size = used;
+	return 0;
+}
+
+int cli_input_read(const char *what, const char *path, size_t max, char **ret_text,
+		   size_t *ret_size, struct husk_error *err)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+	const char *name = path ? path : "stdin";
+	int r;
+
+	r = fd < 0 ? -errno : read_fd(fd, max, ret_text, ret_size);
+	if (fd >= 0 && path)
+		(void)close(fd);
+	if (r == -EFBIG)
+		return cli_error(err, what, "%s: larger than %zu MiB", name, max >> 20);
+	if (r == -ENOMEM)
+		return cli_error_memory(err, what);
+	if (r < 0)
+		return cli_error(err, what, "%s: %s", name, strerror(-r));
+	return 0;
+}

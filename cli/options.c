@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+
+#include "cli/language.h"
+#include "cli/numbers.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "cli/volume.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* No deadline is worth more than ten years, and far larger ones would overflow a clock.
+ */
+static const uint64_t TIMEOUT_MAX_MS = UINT64_C(10) * 365 * 24 * 3600 * 1000;
+static const uint64_t CPU_MAX_MILLI = UINT64_C(1000000) * 1000;
+/* The kernel's own ceiling on process numbers. */
+static const uint64_t PIDS_MAX = 4194304;
+/* (uid_t)-1 means "no id" to the kernel. */
+static const uint64_t ID_MAX = UINT32_MAX - 1;
+
+/* -- setters ----------------------------------------------------------------------------
+ */
+
+static void *place(const struct cli_option *option, struct cli_settings *settings)
+{
+	return (char *)settings + option->at;
+}
+
+static int refuse(const struct cli_option *option, const char *value, const char *why,
+		  struct husk_error *err)
+{
+	char where[64];
+
+	(void)snprintf(where, sizeof(where), "--%s", option->name);
+	return cli_error(err, where, "%s: %s", value[0] != '\0' ? value : "(empty)", why);
+}
+
+static int set_flag(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	(void)value;
+	(void)err;
+	*(int32_t *)place(option, settings) = 1;
+	return 0;
+}
+
+static int set_text(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	if (value[0] == '\0')
+		return refuse(option, value, "there is nothing there", err);
+	*(const char **)place(option, settings) = value;
+	return 0;
+}
+
+/* Empty code is code. */
+static int set_code(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	(void)err;
+	*(const char **)place(option, settings) = value;
+	return 0;
+}
+
+/* One of the row's words; its index is stored. */
+static int set_choice(const struct cli_option *option, struct cli_settings *settings,
+		      char *value, struct husk_error *err)
+{
+	char why[64];
+
+	for (int32_t i = 0; option->words[i]; i++) {
+		if (strcmp(option->words[i], value) == 0) {
+			*(int32_t *)place(option, settings) = i;
+			return 0;
+		}
+	}
+	(void)snprintf(why, sizeof(why), "neither %s nor %s", option->words[0],
+		       option->words[1]);
+	return refuse(option, value, why, err);
+}
+
+/* What a number is not, in the words of the row. */
+static int refuse_number(const struct cli_option *option, const char *value, int r,
+			 const char *form, const char *range, struct husk_error *err)
+{
+	return refuse(option, value, r == -EINVAL ? form : range, err);
+}
+
+static int set_size(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	int r = cli_number_size(value, place(option, settings));
+
+	return r == 0 ? 0
+		      : refuse_number(
+			    option, value, r,
+			    "not a size: a whole number and k, m or g, such as 512m",
+			    "must be more than 0 and less than 8 EiB", err);
+}
+
+static int set_cpus(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	int r = cli_number_milli(value, CPU_MAX_MILLI, place(option, settings));
+
+	return r == 0
+		   ? 0
+		   : refuse_number(option, value, r, "not a number of CPUs, such as 0.5",
+				   "must be from 0.001 to 1000000", err);
+}
+
+static int set_pids(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	int r = cli_number_count(value, PIDS_MAX, place(option, settings));
+
+	return r == 0 ? 0
+		      : refuse_number(option, value, r, "not a whole number",
+				      "must be from 1 to 4194304", err);
+}
+
+static int set_timeout(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	int r = cli_number_milli(value, TIMEOUT_MAX_MS, place(option, settings));
+
+	return r == 0 ? 0
+		      : refuse_number(option, value, r,
+				      "not a number of seconds, such as 30 or 0.5",
+				      "must be from 0.001 to 315360000 (ten years)", err);
+}
+
+/* The word that stands for no cap at all, in place of a number. */
+static bool is_none(const struct cli_option *option, struct cli_settings *settings,
+		    const char *value)
+{
+	if (strcmp(value, "none") != 0)
+		return false;
+	*(uint64_t *)place(option, settings) = HUSK_UNLIMITED;
+	return true;
+}
+
+static int set_size_or_none(const struct cli_option *option,
+			    struct cli_settings *settings, char *value,
+			    struct husk_error *err)
+{
+	return is_none(option, settings, value) ? 0
+						: set_size(option, settings, value, err);
+}
+
+static int set_cpus_or_none(const struct cli_option *option,
+			    struct cli_settings *settings, char *value,
+			    struct husk_error *err)
+{
+	return is_none(option, settings, value) ? 0
+						: set_cpus(option, settings, value, err);
+}
+
+static int set_pids_or_none(const struct cli_option *option,
+			    struct cli_settings *settings, char *value,
+			    struct husk_error *err)
+{
+	return is_none(option, settings, value) ? 0
+						: set_pids(option, settings, value, err);
+}
+
+/* Decimal digits up to an end character; NULL where they are no id. */
+static const char *skip_id(const char *text)
+{
+	size_t count = strspn(text, "0123456789");
+	uint64_t id = 0;
+
+	for (size_t i = 0; i < count && id <= ID_MAX; i++)
+		id = id * 10 + (uint64_t)(text[i] - '0');
+	return count > 0 && id <= ID_MAX ? text + count : NULL;
+}
+
+static int set_user(const struct cli_option *option, struct cli_settings *settings,
+		    char *value, struct husk_error *err)
+{
+	const char *end = skip_id(value);
+
+	if (end && *end == ':')
+		end = skip_id(end + 1);
+	if (!end || *end != '\0')
+		return refuse(option, value, "not UID or UID:GID in decimal", err);
+	return set_text(option, settings, value, err);
+}
+
+static int set_workdir(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	if (value[0] != '/')
+		return refuse(option, value, "not an absolute path", err);
+	return set_text(option, settings, value, err);
+}
+
+static int set_language(const struct cli_option *option, struct cli_settings *settings,
+			char *value, struct husk_error *err)
+{
+	(void)option;
+	return cli_language_find(value, &settings->language, err);
+}
+
+static int add_variable(const struct cli_option *option, struct cli_settings *settings,
+			char *value, struct husk_error *err)
+{
+	(void)option;
+	return cli_environment_add(&settings->environment, &settings->kept, value, err);
+}
+
+static int add_variables(const struct cli_option *option, struct cli_settings *settings,
+			 char *value, struct husk_error *err)
+{
+	(void)option;
+	return cli_environment_add_file(&settings->environment, &settings->kept, value,
+					err);
+}
+
+static int add_volume(const struct cli_option *option, struct cli_settings *settings,
+		      char *value, struct husk_error *err)
+{
+	struct husk_mount *mounts = settings->mounts;
+	int r;
+
+	(void)option;
+	if (settings->mount_count == settings->mount_capacity) {
+		size_t capacity =
+		    settings->mount_capacity > 0 ? settings->mount_capacity * 2 : 8;
+
+		mounts = cli_keep_new(&settings->kept, capacity * sizeof(*mounts));
+		if (!mounts)
+			return cli_error_memory(err, "--volume");
+		if (settings->mount_count > 0)
+			memcpy(mounts, settings->mounts,
+			       settings->mount_count * sizeof(*mounts));
+		settings->mounts = mounts;
+		settings->mount_capacity = capacity;
+	}
+	r = cli_volume_parse(&settings->kept, value, &mounts[settings->mount_count], err);
+	if (r == 0)
+		settings->mount_count++;
+	return r;
+}
+
+/* -- the table --------------------------------------------------------------------------
+ */
+
+#define RUN    CLI_VERB_RUN
+#define CODE   CLI_VERB_CODE
+#define BOX    (CLI_VERB_RUN | CLI_VERB_CODE)
+#define AT(to) offsetof(struct cli_settings, to)
+
+static const char *const limits_words[] = {"enforce", "best-effort", NULL};
+static const char *const network_words[] = {"none", "host", NULL};
+
+static const struct cli_option options[] = {
+    {"code", 'c', CODE, "CODE", NULL, "Run CODE", NULL, AT(code), set_code},
+    {"cpus", 0, BOX, "N|none", "none", "Cap on CPU time, in CPUs, to the thousandth",
+     NULL, AT(box.cpu_milli), set_cpus_or_none},
+    {"env", 'e', BOX, "NAME[=VALUE]", NULL,
+     "Set a variable in the box, or copy yours of that name", NULL, 0, add_variable},
+    {"env-file", 0, BOX, "FILE", NULL, "Set variables from FILE, one NAME=VALUE a line",
+     NULL, 0, add_variables},
+    {"explain", 0, BOX, NULL, NULL, "Print what would be done, and do nothing", NULL,
+     AT(explain), set_flag},
+    {"files", 0, BOX, NULL, NULL,
+     "List the workspace files that changed on stderr afterwards", NULL, AT(files),
+     set_flag},
+    {"help", 'h', CLI_VERB_ALL, NULL, NULL, "Print this text", NULL, AT(help), set_flag},
+    {"image", 0, BOX, "REF", "$HUSK_IMAGE, else host",
+     "The box's root file system: host or dir:PATH", NULL, AT(box.image), set_text},
+    {"interactive-stdin", 'i', BOX, NULL, NULL,
+     "Give the box your stdin; without it the box reads end-of-file", NULL,
+     AT(stdin_open), set_flag},
+    {"json", 0, BOX | CLI_VERB_DOCTOR, NULL, NULL,
+     "Print the result as one JSON object and nothing else", NULL, AT(json), set_flag},
+    {"language", 0, CODE, "LANGUAGE", NULL,
+     "python, bash or node; without it FILE's ending or #! line decides, else python",
+     NULL, 0, set_language},
+    {"limits", 0, BOX, "enforce|best-effort", "enforce",
+     "What to do about a cap that cannot be enforced here: fail, or do what can be done",
+     limits_words, AT(box.limits), set_choice},
+    {"max-output", 0, BOX, "SIZE", "64m",
+     "With --json: how much of each stream is kept; the rest is dropped", NULL,
+     AT(box.max_output_bytes), set_size},
+    {"memory", 0, BOX, "SIZE|none", "512m", "Cap on memory with swap", NULL,
+     AT(box.memory_bytes), set_size_or_none},
+    {"network", 0, BOX, "none|host", "none",
+     "host: share the host's network with all its local services", network_words,
+     AT(box.allow_network), set_choice},
+    {"pids", 0, BOX, "N|none", "256", "Cap on tasks; threads count", NULL, AT(box.pids),
+     set_pids_or_none},
+    {"seccomp", 0, BOX, "default|strict|FILE", "default",
+     "The system calls that are denied: a denylist, an allowlist, or an OCI/Docker "
+     "profile",
+     NULL, AT(box.seccomp), set_text},
+    {"timeout", 0, BOX, "SECONDS", "30", "Deadline; fractions are allowed", NULL,
+     AT(box.timeout_ms), set_timeout},
+    {"tmp-size", 0, BOX, "SIZE", "256m", "Size of /tmp and of a writable root", NULL,
+     AT(box.tmp_bytes), set_size},
+    {"user", 0, BOX, "UID[:GID]", "the image's, else 0",
+     "The user in the box; on the host that is you, or an unprivileged id where you "
+     "are root",
+     NULL, AT(box.user), set_user},
+    {"volume", 'v', BOX, "SRC:DST[:ro|rw]", NULL,
+     "Show the host's SRC in the box as DST, writable unless :ro", NULL, 0, add_volume},
+    {"workdir", 'w', BOX, "DIR", "/workspace", "The working directory in the box", NULL,
+     AT(box.workdir), set_workdir},
+    {"workspace", 0, BOX, "DIR", NULL,
+     "The host directory seen as /workspace, made if absent and kept; without it a "
+     "private "
+     "one is removed afterwards",
+     NULL, AT(box.workspace), set_text},
+    {"writable-root", 0, BOX, NULL, NULL,
+     "Let the box write to its root; the changes go with the box", NULL,
+     AT(box.allow_writable_root), set_flag},
+};
+
+const struct cli_option *cli_options(size_t *ret_count)
+{
+	*ret_count = COUNT(options);
+	return options;
+}
+
+const struct cli_option *cli_option_by_name(const char *name, size_t size)
+{
+	for (size_t i = 0; i < COUNT(options); i++) {
+		if (strncmp(options[i].name, name, size) == 0 &&
+		    options[i].name[size] == '\0')
+			return &options[i];
+	}
+	return NULL;
+}
+
+const struct cli_option *cli_option_by_letter(char letter)
+{
+	for (size_t i = 0; i < COUNT(options); i++) {
+		if (letter != '\0' && options[i].letter == letter)
+			return &options[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option table: every option of every command is one row, and all of them are read,
+ * checked and explained from it. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli/settings.h"
+
+#include <husk/error.h>
+
+#include <stddef.h>
+
+struct cli_option {
+	const char *name; /* without the dashes */
+	char letter;	  /* the short form, or 0 */
+	unsigned verbs;	  /* CLI_VERB_* bits (cli/verbs.h) of the commands that take it */
+	const char *argument; /* what its value is called; NULL: it takes none */
+	const char *standard; /* the value that holds without it, as typed; NULL: none */
+	const char *help;     /* one sentence without a full stop */
+	const char *const *words; /* for a choice: the words, NULL-terminated */
+	size_t at;		  /* where in struct cli_settings the value goes */
+	/* Check the value (NULL where there is none) and store it. */
+	int (*set)(const struct cli_option *option, struct cli_settings *settings,
+		   char *value, struct husk_error *err);
+};
+
+/* Sorted by name; *ret_count rows. */
+const struct cli_option *cli_options(size_t *ret_count);
+
+/* The option of that long name (size bytes of it) or letter, whichever command it belongs
+ * to; NULL where there is none. */
+const struct cli_option *cli_option_by_name(const char *name, size_t size);
+const struct cli_option *cli_option_by_letter(char letter);
+
+#endif

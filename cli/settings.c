@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void cli_settings_init(struct cli_settings *settings)
+{
+	memset(settings, 0, sizeof(*settings));
+	settings->box.size = sizeof(settings->box);
+}
+
+void cli_settings_deinit(struct cli_settings *settings)
+{
+	cli_keep_release(&settings->kept);
+}
+
+/* An empty variable counts as unset. */
+static const char *from_caller(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && value[0] != '\0' ? value : NULL;
+}
+
+const char *cli_settings_image(const struct cli_settings *settings)
+{
+	return settings->box.image ? settings->box.image : from_caller("HUSK_IMAGE");
+}
+
+/* $TMPDIR is a wish: one that does not hold is passed over, as other programs do. */
+static const char *temp_dir(void)
+{
+	const char *dir = from_caller("TMPDIR");
+	struct stat st;
+
+	if (!dir || dir[0] != '/' || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NULL;
+	return dir;
+}
+
+int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
+{
+	struct husk_options *box = &settings->box;
+
+	box->image = cli_settings_image(settings);
+	if (!box->workspace)
+		box->temp_dir = temp_dir();
+	box->mounts = settings->mounts;
+	box->mount_count = settings->mount_count;
+	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,
+				     err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that a command line says, in the form in which the library wants it. The
+ * rows of the option table (cli/options.c) write here and nowhere else. */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include "cli/environment.h"
+#include "cli/keep.h"
+
+#include <husk/error.h>
+#include <husk/options.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cli_settings {
+	struct husk_options
+	    box; /* 0 where the command line is silent: the library's default */
+	struct cli_environment environment; /* -e and --env-file */
+	struct husk_mount *mounts;	    /* -v; kept */
+	size_t mount_count, mount_capacity;
+	const char *code;		     /* -c */
+	const struct cli_language *language; /* --language; NULL: to be guessed */
+	int32_t help, json, explain, stdin_open, files;
+	struct cli_keep *kept; /* owns what the parsers allocate */
+};
+
+void cli_settings_init(struct cli_settings *settings);
+void cli_settings_deinit(struct cli_settings *settings);
+#define CLEANUP_SETTINGS __attribute__((cleanup(cli_settings_deinit)))
+
+/* The image, after the last option: --image, else $HUSK_IMAGE, else NULL. */
+const char *cli_settings_image(const struct cli_settings *settings);
+
+/* After the last option: settle what several options or the caller's environment decide
+ * together ($HUSK_IMAGE, $TMPDIR, variables that were given twice). */
+int cli_settings_finish(struct cli_settings *settings, struct husk_error *err);
+
+#endif
