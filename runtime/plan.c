@@ -8,7 +8,7 @@
 #include "base/memory.h"
 
 enum {
-	BLOCK_MAX = 64 << 20, /* arguments and environment are bounded by the kernel below this */
+	BLOCK_MAX = 320 << 20, /* the largest code that a session takes, and the rest */
 	PATH_MAX_TEXT = 4096,
 };
 
@@ -58,8 +58,7 @@ uint32_t plan_string(struct plan *plan, const char *text)
 	return plan_bytes(plan, text, strlen(text) + 1);
 }
 
-/* Arrays of 8-byte members begin at multiples of 8. */
-static uint32_t aligned_bytes(struct plan *plan, const void *data, size_t size)
+uint32_t plan_array(struct plan *plan, const void *data, size_t size)
 {
 	static const char zeros[8];
 
@@ -265,12 +264,12 @@ uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_cou
 	}
 	for (size_t i = 0; i < count; i++)
 		offsets[i] = plan_string(plan, list[i]);
-	return aligned_bytes(plan, offsets, (count + 1) * sizeof(*offsets));
+	return plan_array(plan, offsets, (count + 1) * sizeof(*offsets));
 }
 
 int plan_finish(struct plan *plan, struct husk_error *err)
 {
-	uint32_t ops = aligned_bytes(plan, plan->ops, plan->op_count * sizeof(*plan->ops));
+	uint32_t ops = plan_array(plan, plan->ops, plan->op_count * sizeof(*plan->ops));
 	struct wire_header *header = plan_header(plan);
 
 	if (plan->error == -ENOMEM)

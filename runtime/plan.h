@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "runtime/steps.h"
 #include "runtime/wire.h"
 
 struct plan {
@@ -20,7 +21,6 @@ struct plan {
 	struct wire_op *ops;  /* heap */
 	uint32_t op_count, op_capacity;
 	uint16_t slot_count;
-	bool in_carrier;      /* paths that are added now are below the carrier */
 	int error;	      /* the first -errno, or 0 */
 };
 
@@ -34,6 +34,8 @@ struct wire_header *plan_header(struct plan *plan);
 /* Put a string or bytes into the pool; returns the offset. */
 uint32_t plan_string(struct plan *plan, const char *text);
 uint32_t plan_bytes(struct plan *plan, const void *data, size_t size);
+/* The same at a multiple of 8, for arrays of numbers. */
+uint32_t plan_array(struct plan *plan, const void *data, size_t size);
 
 /* Operations. Paths have no leading slash. A slot stands for a mount tree. */
 void plan_dir(struct plan *plan, const char *path, unsigned mode);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Base64, RFC 4648 section 4. */
+#ifndef BASE_BASE64_H
+#define BASE_BASE64_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+/* Append the encoding of data. 0 or -errno. */
+int base64_add(struct buffer *to, const void *data, size_t size);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a spec and a call to a running init. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/rawsys.h"
+#include "runtime/rlimits.h"
+#include "runtime/run.h"
+#include "runtime/trees.h"
+
+static int injected(const struct run *run, uint32_t step)
+{
+#ifdef HUSK_TEST_HOOKS
+	if (run->call->inject_step == step)
+		return -(int)run->call->inject_errno;
+#endif
+	(void)run;
+	(void)step;
+	return 0;
+}
+
+/* Pipes whose ends never sit on 0, 1 or 2: a caller may have closed those, and init wants
+ * them for the workload. */
+static int high_pipe(int fds[2])
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		if (pair[i] > STDERR_FILENO) {
+			fds[i] = pair[i];
+			continue;
+		}
+		fds[i] = fcntl(pair[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		(void)close(pair[i]);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int make_pipes(struct run *run)
+{
+	int pair[2] = {-1, -1}, r = injected(run, STEP_PIPES);
+
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = -errno;
+	run->channel = pair[0];
+	run->box_channel = pair[1];
+	if (r == 0 && (r = high_pipe(pair)) == 0) {
+		run->out = pair[0];
+		run->box_out = pair[1];
+		r = high_pipe(pair);
+	}
+	if (r == 0) {
+		run->err = pair[0];
+		run->box_err = pair[1];
+	}
+	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY && (r = high_pipe(pair)) == 0) {
+		run->box_in = pair[0];
+		run->in = pair[1];
+		if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
+			r = -errno;
+	}
+	if (r == 0 && (fcntl(run->out, F_SETFL, O_NONBLOCK) < 0 ||
+		       fcntl(run->err, F_SETFL, O_NONBLOCK) < 0))
+		r = -errno;
+	return r;
+}
+
+static void set_filter(struct plan *plan, const struct box_spec *spec)
+{
+	size_t size = spec->filter.count * sizeof(spec->filter.insns[0]);
+	uint32_t notify = 0, without = 0;
+
+	if (spec->filter.count == 0)
+		return;
+	notify = plan_array(plan, spec->filter.insns, size);
+	without = plan_array(plan, spec->plain.insns, size);
+	plan_header(plan)->filter = notify;
+	plan_header(plan)->filter_plain = without;
+	plan_header(plan)->filter_count = spec->filter.count;
+}
+
+static void set_command(struct plan *plan, const struct box_call *call)
+{
+	uint32_t argv, argc, envp, envc, workdir, search = 0, hostname;
+	struct wire_header *header;
+
+	argv = plan_list(plan, call->argv, &argc);
+	envp = plan_list(plan, call->envp, &envc);
+	workdir = plan_string(plan, call->workdir);
+	hostname = plan_string(plan, "husk");
+	if (!strchr(call->argv[0], '/'))
+		search = plan_string(plan, call->search);
+	header = plan_header(plan);
+	header->argv = argv;
+	header->argc = argc;
+	header->envp = envp;
+	header->envc = envc;
+	header->workdir = workdir;
+	header->hostname = hostname;
+	header->search = search;
+}
+
+static void set_descriptors(struct run *run, struct wire_header *header)
+{
+	size_t joins;
+
+	header->channel_fd = run->box_channel;
+	header->caller_fd = run->caller_fd;
+	header->stdin_fd = run->box_in;
+	header->stdout_fd = run->box_out;
+	header->stderr_fd = run->box_err;
+	joins = run->cgroup ? cgroup_box_join_fds(run->cgroup, header->join_fds) : 0;
+	header->join_count = (uint32_t)joins;
+}
+
+int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
+{
+	const struct box_spec *spec = run->spec;
+	int r = plan_init(plan, err);
+
+	if (r < 0)
+		return r;
+	layout_build(plan, spec, run->call, &run->trees);
+	set_filter(plan, spec);
+	set_command(plan, run->call);
+	set_descriptors(run, plan_header(plan));
+	plan_header(plan)->loopback = !spec->host_network;
+	rlimits_set(plan_header(plan),
+		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
+			    ? spec->caps.pids
+			    : 0);
+	plan_header(plan)->inject_step = run->call->inject_step;
+	plan_header(plan)->inject_errno = run->call->inject_errno;
+	return plan_finish(plan, err);
+}
+
+static int hand_over(struct run *run, const struct plan *plan)
+{
+	int r = injected(run, STEP_PLAN);
+
+	if (r < 0)
+		return r;
+	run->block_fd = memfd_create("husk-plan", MFD_CLOEXEC);
+	if (run->block_fd < 0)
+		return -errno;
+	return fd_write_all(run->block_fd, plan->block.data, plan->block.size);
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void keep(struct stub_args *stub, int fd)
+{
+	if (fd >= 0 && stub->keep_count < STUB_KEEP_MAX)
+		stub->keep[stub->keep_count++] = fd;
+}
+
+static void fill_stub(struct run *run, const struct plan *plan)
+{
+	const struct box_spec *spec = run->spec;
+	const struct wire_header *header = (const void *)plan->block.data;
+	struct stub_args *stub = &run->stub;
+
+	(void)snprintf(run->fd_text, sizeof(run->fd_text), "%d", run->block_fd);
+	run->init_argv[0] = (char *)(uintptr_t) "husk-init";
+	run->init_argv[1] = run->fd_text;
+	stub->init_fd = spec->init_fd;
+	stub->caller_fd = run->caller_fd;
+	stub->argv = run->init_argv;
+	stub->self_map = !spec->ids.foreign;
+	stub->uid = spec->uid;
+	stub->gid = spec->gid;
+	stub->inject_step = run->call->inject_step;
+	stub->inject_errno = run->call->inject_errno;
+	(void)snprintf(stub->uid_map, sizeof(stub->uid_map), "%u %u 1", spec->uid,
+		       spec->ids.uid);
+	(void)snprintf(stub->gid_map, sizeof(stub->gid_map), "%u %u 1", spec->gid,
+		       spec->ids.gid);
+	keep(stub, run->block_fd);
+	keep(stub, run->caller_fd);
+	keep(stub, run->box_channel);
+	keep(stub, run->box_out);
+	keep(stub, run->box_err);
+	keep(stub, run->box_in);
+	for (uint32_t i = 0; i < header->join_count; i++)
+		keep(stub, header->join_fds[i]);
+	keep(stub, run->trees.image);
+	keep(stub, run->trees.workspace);
+	for (size_t i = 0; run->trees.mounts && i < spec->mount_count; i++)
+		keep(stub, run->trees.mounts[i]);
+	qsort(stub->keep, stub->keep_count, sizeof(stub->keep[0]), compare_fds);
+}
+
+/* An ordinary caller's supplementary groups cannot be given up (setgroups must stay denied
+ * in a user namespace of one id); root's can, before the namespace exists. Raw, so that it
+ * is this thread's alone and for the time of the clone only. */
+static long clone_without_groups(struct run *run, struct clone_args *args)
+{
+	gid_t groups[256];
+	long count = 0, pid;
+
+	if (run->spec->ids.foreign)
+		count = raw2(SYS_getgroups, 256, groups);
+	if (count < 0)
+		return count;
+	if (count > 0) {
+		long r = raw2(SYS_setgroups, 0, NULL);
+
+		if (r < 0)
+			return r;
+	}
+	pid = raw_clone3(args, sizeof(*args), stub_main, &run->stub, NULL);
+	if (count > 0)
+		(void)raw2(SYS_setgroups, count, groups);
+	return pid;
+}
+
+static int start_stub(struct run *run)
+{
+	uint64_t flags = CLONE_VM | CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
+			 CLONE_NEWIPC | CLONE_NEWUTS;
+	int cgroup_fd = run->cgroup ? cgroup_box_clone_fd(run->cgroup) : -1;
+	struct clone_args args = {
+		.pidfd = (uint64_t)(uintptr_t)&run->pidfd,
+		.stack = (uint64_t)(uintptr_t)run->stack,
+		.stack_size = STUB_STACK,
+	};
+	sigset_t all, before;
+	long pid;
+	int r = injected(run, STEP_CLONE);
+
+	if (r < 0)
+		return r;
+	if (!run->spec->host_network)
+		flags |= CLONE_NEWNET;
+	if (cgroup_fd >= 0) {
+		flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup_fd;
+	}
+	args.flags = flags;
+	/* No handler of the caller may run in the child, which shares this memory. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	pid = clone_without_groups(run, &args);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return (int)pid;
+	run->pid = (pid_t)pid;
+	return 0;
+}
+
+/* Only the parent may map ids that are not its own, user_namespaces(7). */
+static int write_foreign_maps(struct run *run)
+{
+	char path[64];
+	int r = injected(run, STEP_ID_MAP);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)run->pid);
+	r = fd_write_text(AT_FDCWD, path, "deny");
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)run->pid);
+	r = fd_write_text(AT_FDCWD, path, run->stub.uid_map);
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "/proc/%d/gid_map", (int)run->pid);
+	return fd_write_text(AT_FDCWD, path, run->stub.gid_map);
+}
+
+static void release_stub(struct run *run, uint32_t go)
+{
+	run->stub.go = go;
+	(void)raw3(SYS_futex, &run->stub.go, FUTEX_WAKE, 1);
+}
+
+static void close_box_ends(struct run *run)
+{
+	fd_close(&run->box_channel);
+	fd_close(&run->box_out);
+	fd_close(&run->box_err);
+	fd_close(&run->box_in);
+	fd_close(&run->own_caller_fd);
+}
+
+/* A session that was inherited by fork: its pidfd names the parent. */
+static int own_caller(struct run *run)
+{
+	int fd;
+
+	if (getpid() == run->spec->caller_pid)
+		return 0;
+	fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (fd < 0)
+		return -errno;
+	run->own_caller_fd = run->caller_fd = fd;
+	return 0;
+}
+
+static int fail(struct run *run, uint32_t step, int r, const char *subject)
+{
+	run_failed(run, step, -r, subject);
+	return 1;
+}
+
+static int make_cgroup(struct run *run)
+{
+	struct husk_error why = {0};
+	struct box_outcome *outcome = run->outcome;
+	int r = injected(run, STEP_CGROUP);
+
+	if (r < 0)
+		return fail(run, STEP_CGROUP, r, NULL);
+	r = cgroup_box_new(&run->spec->caps, run->spec->enforce, &run->cgroup, &why);
+	if (r == 0)
+		return 0;
+	run_failed(run, STEP_CGROUP, why.sys_errno, why.where);
+	(void)snprintf(outcome->reason, sizeof(outcome->reason), "%.120s: %.380s", why.where,
+		       why.message);
+	(void)snprintf(outcome->hint, sizeof(outcome->hint), "%s", why.hint);
+	return 1;
+}
+
+/* Everything up to the clone. */
+static int prepare(struct run *run, struct husk_error *err)
+{
+	CLEANUP_PLAN struct plan plan = {0};
+	const char *subject = NULL;
+	int r = make_cgroup(run);
+
+	if (r != 0)
+		return r;
+	r = injected(run, STEP_SOURCE);
+	if (r == 0)
+		r = trees_make(run->spec, &run->trees, &subject);
+	if (r < 0)
+		return fail(run, STEP_SOURCE, r, subject);
+	r = injected(run, STEP_INIT_IMAGE);
+	if (r == 0)
+		r = own_caller(run);
+	if (r < 0)
+		return fail(run, STEP_INIT_IMAGE, r, NULL);
+	r = make_pipes(run);
+	if (r < 0)
+		return fail(run, STEP_PIPES, r, NULL);
+	r = run_plan(run, &plan, err);
+	if (r < 0)
+		return r;
+	r = hand_over(run, &plan);
+	if (r < 0)
+		return fail(run, STEP_PLAN, r, NULL);
+	fill_stub(run, &plan);
+	return 0;
+}
+
+int run_launch(struct run *run, struct husk_error *err)
+{
+	int r = prepare(run, err);
+
+	if (r != 0)
+		return r;
+	r = start_stub(run);
+	if (r < 0)
+		return fail(run, STEP_CLONE, r, NULL);
+	if (run->spec->ids.foreign) {
+		r = write_foreign_maps(run);
+		release_stub(run, r < 0 ? STUB_STOP : STUB_GO);
+		if (r < 0) {
+			/* The child ends by itself; supervising it reaps it. */
+			run->stub.error = -r;
+			run->stub.step = STEP_ID_MAP;
+		}
+	}
+	close_box_ends(run);
+	return 0;
+}

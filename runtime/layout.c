@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of a box that every kind of root has: devices, /proc, /sys, /tmp, /dev/shm, the
+ * workspace and the extra mounts.
+ *
+ * Everything lies on one tmpfs, the carrier: the new root (or the layers that make it up)
+ * and the writable directories are directories of it, seen through mounts of their own. So
+ * one size bounds all that a box can write outside the workspace, and it is gone with the
+ * box's mount namespace.
+ */
+#include "runtime/layout.h"
+
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NOSUID = 2, /* mount(2) flags; <sys/mount.h> clashes with <linux/mount.h> */
+	NODEV = 4,
+	NOEXEC = 8,
+	INODE_BYTES = 1024, /* one inode for each KiB of the carrier's size */
+	SKELETON_BYTES = 128 << 10,
+};
+
+static const uint64_t tree_attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+/* Sorted. The devices of a box; each is the host's own node. */
+static const char *const devices[] = {"full", "null", "random", "tty", "urandom", "zero"};
+
+/* Sorted by name. */
+static const struct {
+	const char *name, *target;
+} device_links[] = {
+	{"dev/fd", "/proc/self/fd"},	   {"dev/ptmx", "pts/ptmx"},
+	{"dev/stderr", "/proc/self/fd/2"}, {"dev/stdin", "/proc/self/fd/0"},
+	{"dev/stdout", "/proc/self/fd/1"},
+};
+
+enum mask { MASK_FILE, MASK_DIR, MASK_READ_ONLY };
+
+/* Sorted by path; those that this kernel lacks are passed over. */
+static const struct {
+	const char *path;
+	enum mask mask;
+	const char *reason;
+} proc_masks[] = {
+	{"proc/acpi", MASK_DIR, "hardware"},
+	{"proc/asound", MASK_DIR, "hardware"},
+	{"proc/bus", MASK_READ_ONLY, "hardware"},
+	{"proc/fs", MASK_READ_ONLY, "file system controls"},
+	{"proc/interrupts", MASK_FILE, "timing side channel"},
+	{"proc/irq", MASK_READ_ONLY, "hardware"},
+	{"proc/kallsyms", MASK_FILE, "kernel addresses"},
+	{"proc/kcore", MASK_FILE, "kernel memory"},
+	{"proc/keys", MASK_FILE, "keyrings are not namespaced"},
+	{"proc/kmsg", MASK_FILE, "kernel log"},
+	{"proc/kpagecgroup", MASK_FILE, "physical memory layout"},
+	{"proc/kpagecount", MASK_FILE, "physical memory layout"},
+	{"proc/kpageflags", MASK_FILE, "physical memory layout"},
+	{"proc/latency_stats", MASK_FILE, "timing side channel"},
+	{"proc/sched_debug", MASK_FILE, "processes of the host"},
+	{"proc/scsi", MASK_DIR, "hardware"},
+	{"proc/sys", MASK_READ_ONLY, "kernel settings"},
+	{"proc/sysrq-trigger", MASK_READ_ONLY, "reboot and more"},
+	{"proc/timer_list", MASK_FILE, "kernel addresses"},
+	{"proc/timer_stats", MASK_FILE, "processes of the host"},
+};
+
+/* Sorted. What runtimes read to size themselves. */
+static const char *const sys_views[] = {
+	"sys/devices/system/cpu",
+	"sys/devices/system/node",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct opened {
+	uint16_t devices[COUNT(devices)];
+	uint16_t sys[COUNT(sys_views)];
+	uint16_t workspace;
+	uint16_t *mounts;
+};
+
+static uint16_t open_source(struct layout *layout, const struct source *source, int given,
+			    uint64_t attributes)
+{
+	struct plan *plan = layout->plan;
+	uint16_t slot;
+
+	if (given >= 0)
+		return plan_tree_given(plan, source->path, given);
+	slot = plan_tree_open(plan, source->path, WIRE_RECURSIVE | WIRE_CHECK_ID, source->dev,
+			      source->ino);
+	plan_tree_attr(plan, slot, source->path, attributes, true);
+	return slot;
+}
+
+static void open_host_trees(struct layout *layout, struct opened *opened)
+{
+	struct plan *plan = layout->plan;
+	char path[64];
+
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		(void)snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		opened->devices[i] = plan_tree_open(plan, path, 0, 0, 0);
+	}
+	for (size_t i = 0; i < COUNT(sys_views); i++) {
+		(void)snprintf(path, sizeof(path), "/%s", sys_views[i]);
+		opened->sys[i] =
+			plan_tree_open(plan, path, WIRE_RECURSIVE | WIRE_OPTIONAL, 0, 0);
+		plan_tree_attr(plan, opened->sys[i], path,
+			       tree_attributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, true);
+	}
+}
+
+static void open_session_trees(struct layout *layout, struct opened *opened)
+{
+	const struct box_spec *spec = layout->spec;
+	const struct layout_trees *trees = layout->trees;
+
+	opened->workspace = open_source(layout, &spec->workspace, trees->workspace,
+					tree_attributes);
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		uint64_t attributes = tree_attributes;
+
+		if (!spec->mounts[i].writable)
+			attributes |= MOUNT_ATTR_RDONLY;
+		opened->mounts[i] = open_source(layout, &spec->mounts[i].source,
+						trees->mounts ? trees->mounts[i] : -1,
+						attributes);
+	}
+}
+
+/* A directory of the carrier, writable in the box. */
+static void mount_writable(struct plan *plan, const char *inner, const char *target)
+{
+	uint16_t slot = plan_tree_inner(plan, inner, WIRE_CARRIER);
+
+	plan_mount(plan, slot, target, 0, STEP_MOUNT_TREE);
+}
+
+static void fill_dev(struct plan *plan, const struct opened *opened)
+{
+	char path[64];
+
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		(void)snprintf(path, sizeof(path), "dev/%s", devices[i]);
+		plan_file(plan, path, "", 0, 0666);
+		plan_mount(plan, opened->devices[i], path, 0, STEP_MOUNT_TREE);
+	}
+	for (size_t i = 0; i < COUNT(device_links); i++)
+		plan_symlink(plan, device_links[i].name, device_links[i].target);
+	plan_dir(plan, "dev/pts", 0755);
+	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=0600",
+		0);
+	plan_dir(plan, "dev/shm", 01777);
+	mount_writable(plan, "shm", "dev/shm");
+}
+
+static void mask_proc(struct plan *plan)
+{
+	for (size_t i = 0; i < COUNT(proc_masks); i++) {
+		const char *path = proc_masks[i].path;
+		uint16_t slot;
+
+		switch (proc_masks[i].mask) {
+		case MASK_READ_ONLY:
+			slot = plan_tree_inner(plan, path, WIRE_OPTIONAL | WIRE_RECURSIVE);
+			plan_tree_attr(plan, slot, path,
+				       tree_attributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+				       true);
+			break;
+		case MASK_DIR:
+			slot = plan_tree_inner(plan, "empty", WIRE_CARRIER);
+			plan_tree_attr(plan, slot, "empty", MOUNT_ATTR_RDONLY, false);
+			break;
+		default:
+			slot = plan_tree_inner(plan, "dev/null", 0);
+			break;
+		}
+		plan_mount(plan, slot, path, WIRE_OPTIONAL, STEP_MASK);
+	}
+}
+
+static void fill_sys(struct plan *plan, const struct opened *opened)
+{
+	for (size_t i = 0; i < COUNT(sys_views); i++) {
+		plan_dirs(plan, sys_views[i], true);
+		plan_mount(plan, opened->sys[i], sys_views[i], 0, STEP_MOUNT_TREE);
+	}
+}
+
+static void fill_session(struct plan *plan, const struct box_spec *spec,
+			 const struct opened *opened)
+{
+	plan_mount(plan, opened->workspace, "workspace", 0, STEP_MOUNT_TREE);
+	for (size_t i = 0; i < spec->mount_count; i++)
+		plan_mount_user(plan, opened->mounts[i], spec->mounts[i].target);
+}
+
+static void make_carrier(struct layout *layout)
+{
+	struct plan *plan = layout->plan;
+	uint64_t size = layout->spec->tmp_bytes + layout->extra;
+
+	plan_root(plan, size, size / INODE_BYTES + 4096);
+	plan_dir(plan, "root", 0755);
+	plan_dir(plan, "tmp", 01777);
+	plan_dir(plan, "shm", 01777);
+	plan_dir(plan, "empty", 0555);
+}
+
+static void add_code(struct plan *plan, const struct box_call *call)
+{
+	if (!call->code)
+		return;
+	plan_dir(plan, "dev/husk", 0755);
+	plan_file(plan, BOX_CODE_PATH + 1, call->code, call->code_size, 0444);
+}
+
+void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
+		  const struct layout_trees *trees)
+{
+	struct layout layout = {.plan = plan,
+				.spec = spec,
+				.trees = trees,
+				.extra = call->code_size + SKELETON_BYTES};
+	uint16_t mounts[WIRE_SLOTS];
+	struct opened opened = {.mounts = mounts};
+	bool host = spec->root == BOX_ROOT_HOST;
+
+	open_host_trees(&layout, &opened);
+	open_session_trees(&layout, &opened);
+	if (host)
+		layout_host_open(&layout);
+	else
+		layout_dir_open(&layout);
+	make_carrier(&layout);
+	if (host)
+		layout_host_root(&layout);
+	else
+		layout_dir_root(&layout);
+	mount_writable(plan, "tmp", "tmp");
+	fill_dev(plan, &opened);
+	add_code(plan, call);
+	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
+	mask_proc(plan);
+	fill_sys(plan, &opened);
+	if (host)
+		layout_host_fill(&layout);
+	fill_session(plan, spec, &opened);
+	if (!spec->writable_root)
+		plan_read_only(plan);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The `host` root: the host's own programs and libraries, read-only, and an /etc that is
+ * made up. Of the host's /etc only what programs need to start is seen, row by row.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "runtime/layout.h"
+
+/* Sorted. Where systems keep programs and libraries besides /usr: links into /usr on merged
+ * systems, directories elsewhere. */
+static const char *const program_dirs[] = {"bin", "lib", "lib32", "lib64", "libx32", "sbin"};
+
+/* Sorted by path. A row may be a pattern. */
+static const struct {
+	const char *path;
+	const char *reason;
+} etc_views[] = {
+	{"etc/alternatives", "/usr/bin holds links into it"},
+	{"etc/ca-certificates/extracted", "certificates where the system keeps them there"},
+	{"etc/fonts", "fontconfig's rules, which plotting needs"},
+	{"etc/java-*", "Java does not start without"},
+	{"etc/ld.so.cache", "libraries in directories of their own"},
+	{"etc/pki/ca-trust/extracted", "certificates where the system keeps them there"},
+	{"etc/pki/tls/certs", "certificates where the system keeps them there"},
+	{"etc/protocols", "names of protocols"},
+	{"etc/python3*", "Python's site settings"},
+	{"etc/services", "names of ports"},
+	{"etc/ssl/certs", "certificates"},
+	{"etc/ssl/openssl.cnf", "openssl(1) does not start without"},
+};
+
+enum {
+	VIEWS_MAX = 48,
+	VIEW_PATH = 128,
+	ETC_TEXT = 4096,
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+/* Trees opened by layout_host_open, mounted by layout_host_root and _fill. */
+struct host_view {
+	char path[VIEW_PATH]; /* without a leading slash */
+	bool directory;
+	uint16_t slot;
+};
+
+static uint16_t open_view(struct plan *plan, const char *path)
+{
+	char host[VIEW_PATH + 1];
+	uint16_t slot;
+
+	(void)snprintf(host, sizeof(host), "/%s", path);
+	slot = plan_tree_open(plan, host, WIRE_RECURSIVE, 0, 0);
+	plan_tree_attr(plan, slot, host, read_only, true);
+	return slot;
+}
+
+static void add_view(struct layout *layout, const char *path)
+{
+	struct host_view *view;
+	struct stat st;
+	char host[VIEW_PATH + 1];
+
+	if (layout->view_count == VIEWS_MAX || strlen(path) >= VIEW_PATH)
+		return;
+	(void)snprintf(host, sizeof(host), "/%s", path);
+	if (lstat(host, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return;
+	view = &layout->views[layout->view_count++];
+	(void)snprintf(view->path, sizeof(view->path), "%s", path);
+	view->directory = S_ISDIR(st.st_mode);
+	view->slot = open_view(layout->plan, path);
+}
+
+static void add_pattern(struct layout *layout, const char *pattern)
+{
+	char host[VIEW_PATH + 1];
+	glob_t found;
+
+	(void)snprintf(host, sizeof(host), "/%s", pattern);
+	if (glob(host, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			add_view(layout, found.gl_pathv[i] + 1);
+	}
+	globfree(&found);
+}
+
+void layout_host_open(struct layout *layout)
+{
+	layout->views = calloc(VIEWS_MAX, sizeof(*layout->views));
+	if (!layout->views) {
+		layout->plan->error = -ENOMEM;
+		return;
+	}
+	add_view(layout, "usr");
+	for (size_t i = 0; i < COUNT(program_dirs); i++)
+		add_view(layout, program_dirs[i]);
+	for (size_t i = 0; i < COUNT(etc_views); i++) {
+		if (strchr(etc_views[i].path, '*'))
+			add_pattern(layout, etc_views[i].path);
+		else
+			add_view(layout, etc_views[i].path);
+	}
+}
+
+/* The links of a merged /usr, as they are here; only those that stay inside. */
+static void program_links(struct plan *plan)
+{
+	char host[16], target[64];
+	ssize_t n;
+
+	for (size_t i = 0; i < COUNT(program_dirs); i++) {
+		(void)snprintf(host, sizeof(host), "/%s", program_dirs[i]);
+		n = readlink(host, target, sizeof(target) - 1);
+		if (n <= 0)
+			continue;
+		target[n] = '\0';
+		if (strncmp(target, "usr/", 4) == 0 || strncmp(target, "/usr/", 5) == 0)
+			plan_symlink(plan, program_dirs[i], target);
+	}
+}
+
+/* A writable /usr: an overlay whose upper layer owns the directories that people install
+ * into, since those of the host belong to an id that the box does not have. */
+static void overlay_usr(struct plan *plan, uint16_t slot)
+{
+	static const char *const owned[] = {
+		"upper",	   "upper/bin",	      "upper/include",
+		"upper/lib",	   "upper/local",     "upper/local/bin",
+		"upper/local/lib", "upper/local/share", "upper/sbin",
+		"upper/share",
+	};
+
+	for (size_t i = 0; i < COUNT(owned); i++)
+		plan_dir(plan, owned[i], 0755);
+	plan_dir(plan, "work", 0755);
+	plan_dir(plan, "image", 0755);
+	plan_mount(plan, slot, "image", WIRE_CARRIER, STEP_MOUNT_TREE);
+	plan_overlay(plan, "root/usr", "lowerdir=image,upperdir=upper,workdir=work,userxattr");
+}
+
+/* Everything that lies on the carrier itself is made before the new root is entered: from
+ * then on it is a mount of its own. */
+void layout_host_root(struct layout *layout)
+{
+	struct plan *plan = layout->plan;
+
+	plan_mount(plan, plan_tree_inner(plan, "root", WIRE_CARRIER), "root", WIRE_CARRIER,
+		   STEP_NEW_ROOT);
+	if (layout->spec->writable_root && layout->view_count > 0) {
+		plan_dir(plan, "root/usr", 0755);
+		overlay_usr(plan, layout->views[0].slot);
+	}
+	plan_enter(plan, "root");
+	plan_dir(plan, "dev", 0755);
+	plan_dir(plan, "proc", 0555);
+	plan_dir(plan, "tmp", 01777);
+	plan_dir(plan, "workspace", 0755);
+}
+
+static void own_directories(struct plan *plan)
+{
+	/* Sorted. */
+	static const char *const dirs[] = {"etc", "home", "root", "run", "var", "var/lib"};
+
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		plan_dir(plan, dirs[i], 0755);
+	plan_symlink(plan, "var/run", "/run");
+	plan_symlink(plan, "var/tmp", "/tmp");
+	plan_symlink(plan, "etc/mtab", "/proc/self/mounts");
+	plan_symlink(plan, "etc/os-release", "../usr/lib/os-release");
+}
+
+static void user_targets(struct layout *layout)
+{
+	const struct box_spec *spec = layout->spec;
+
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const char *target = spec->mounts[i].target;
+
+		/* Below the workspace or the host's programs a mount point must be there
+		 * already; everything else lies on the carrier and is ours to make. */
+		if (strncmp(target, "workspace/", 10) == 0 || strncmp(target, "usr/", 4) == 0)
+			continue;
+		plan_dirs(layout->plan, target, spec->mounts[i].source.directory);
+		if (!spec->mounts[i].source.directory)
+			plan_file(layout->plan, target, "", 0, 0644);
+	}
+}
+
+void layout_host_fill(struct layout *layout)
+{
+	struct plan *plan = layout->plan;
+
+	own_directories(plan);
+	program_links(plan);
+	for (size_t i = 0; i < layout->view_count; i++) {
+		const struct host_view *view = &layout->views[i];
+
+		if (i == 0 && layout->spec->writable_root)
+			continue; /* /usr is the overlay's */
+		plan_dirs(plan, view->path, view->directory);
+		if (!view->directory)
+			plan_file(plan, view->path, "", 0, 0644);
+		plan_mount(plan, view->slot, view->path, 0, STEP_MOUNT_TREE);
+	}
+	layout_etc(layout, "", true);
+	user_targets(layout);
+	free(layout->views);
+	layout->views = NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/rlimits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+enum {
+	NOFILE_SOFT = 1024,   /* what programs that use select(2) can live with */
+	NOFILE_HARD = 524288, /* a table of this size is still bounded memory */
+	STACK_SOFT = 8 << 20, /* the usual default; threads take it as theirs */
+};
+
+/* Sorted by name. "raise": whatever lower soft limit the caller has does not reach in. */
+static const struct {
+	unsigned resource;
+	bool raise;
+	uint64_t soft, hard;
+	const char *reason;
+} limits[] = {
+	{RLIMIT_CORE, false, 0, 0, "a core file would be written by the host's handler"},
+	{RLIMIT_CPU, true, 0, 0, "the deadline is ours"},
+	{RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
+	{RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},
+	{RLIMIT_AS, true, 0, 0, "memory is the cgroup's to bound; this breaks programs"},
+	{RLIMIT_NOFILE, false, NOFILE_SOFT, NOFILE_HARD, "programs size tables by it"},
+	{RLIMIT_STACK, false, STACK_SOFT, RLIM_INFINITY, "deep recursion and threads"},
+};
+
+void rlimits_set(struct wire_header *header, uint64_t nproc)
+{
+	size_t n = 0;
+
+	for (; n < sizeof(limits) / sizeof(limits[0]); n++) {
+		header->rlimits[n] = (struct wire_rlimit){
+			.resource = limits[n].resource,
+			.raise = limits[n].raise,
+			.soft = limits[n].soft,
+			.hard = limits[n].hard,
+		};
+	}
+	if (nproc > 0)
+		header->rlimits[n++] = (struct wire_rlimit){
+			.resource = RLIMIT_NPROC, .soft = nproc, .hard = nproc};
+	header->rlimit_count = (uint32_t)n;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/run.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+uint64_t run_clock(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+struct run *run_new(const struct box_spec *spec, const struct box_call *call,
+		    struct box_outcome *outcome)
+{
+	struct run *run = aligned_alloc(64, (sizeof(*run) + 63) / 64 * 64);
+
+	if (!run)
+		return NULL;
+	memset(run, 0, offsetof(struct run, stack));
+	run->spec = spec;
+	run->call = call;
+	run->outcome = outcome;
+	run->trees = (struct layout_trees){.image = -1, .workspace = -1};
+	run->caller_fd = spec->caller_fd;
+	run->own_caller_fd = run->block_fd = run->channel = run->box_channel = -1;
+	run->out = run->box_out = run->err = run->box_err = run->in = run->box_in = -1;
+	run->pidfd = -1;
+	run->begin_us = run_clock();
+	return run;
+}
+
+static void close_trees(struct run *run)
+{
+	fd_close(&run->trees.image);
+	fd_close(&run->trees.workspace);
+	for (size_t i = 0; run->trees.mounts && i < run->spec->mount_count; i++)
+		fd_close(&run->trees.mounts[i]);
+	free(run->trees.mounts);
+	run->trees.mounts = NULL;
+}
+
+struct run *run_free(struct run *run)
+{
+	int *const fds[] = {&run->own_caller_fd, &run->block_fd, &run->channel,
+			    &run->box_channel,	 &run->out,	 &run->box_out,
+			    &run->err,		 &run->box_err,	 &run->in,
+			    &run->box_in,	 &run->pidfd};
+
+	if (!run)
+		return NULL;
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		fd_close(fds[i]);
+	close_trees(run);
+	cgroup_box_free(run->cgroup);
+	free(run);
+	return NULL;
+}
+
+void run_failed(struct run *run, uint32_t step, int error, const char *subject)
+{
+	struct box_outcome *outcome = run->outcome;
+
+	outcome->end = BOX_NOT_STARTED;
+	outcome->started = false;
+	outcome->step = step;
+	outcome->error = error;
+	(void)snprintf(outcome->subject, sizeof(outcome->subject), "%s", subject ? subject : "");
+	failure_words(outcome);
+}
+
+void box_outcome_deinit(struct box_outcome *outcome)
+{
+	buffer_deinit(&outcome->out);
+	buffer_deinit(&outcome->err);
+}
+
+/* What the box used, once everything in it is dead. */
+static void read_counters(struct run *run)
+{
+	struct box_outcome *outcome = run->outcome;
+
+	if (!run->cgroup)
+		return;
+	outcome->has_cgroup = true;
+	cgroup_box_counters(run->cgroup, &outcome->counters);
+	outcome->memory = cgroup_box_memory(run->cgroup);
+	outcome->cpus = cgroup_box_cpus(run->cgroup);
+	outcome->pids = cgroup_box_pids(run->cgroup);
+}
+
+int box_run(const struct box_spec *spec, const struct box_call *call, struct box_outcome *ret,
+	    struct husk_error *err)
+{
+	struct run *run;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->out = BUFFER_INIT(call->discard ? 0 : call->max_output);
+	ret->err = BUFFER_INIT(call->discard ? 0 : call->max_output);
+	run = run_new(spec, call, ret);
+	if (!run)
+		return error_oom(err, "run");
+	r = run_launch(run, err);
+	if (r == 0)
+		run_supervise(run);
+	if (r >= 0)
+		read_counters(run);
+	ret->wall_us = run_clock() - run->begin_us;
+	run_free(run);
+	return r < 0 ? r : 0;
+}
+
+int box_explain(const struct box_spec *spec, const struct box_call *call, struct buffer *out,
+		struct husk_error *err)
+{
+	struct box_outcome unused = {0};
+	struct run *run = run_new(spec, call, &unused);
+	CLEANUP_PLAN struct plan plan = {0};
+	int r;
+
+	if (!run)
+		return error_oom(err, "plan");
+	r = run_plan(run, &plan, err);
+	if (r == 0) {
+		r = buffer_addf(out, "ids %u:%u in the box, %u:%u on the host\n", spec->uid,
+				spec->gid, spec->ids.uid, spec->ids.gid);
+		if (r == 0)
+			r = buffer_addf(out, "deadline %llu us\noutput %llu bytes a stream\n",
+					(unsigned long long)call->timeout_us,
+					(unsigned long long)call->max_output);
+		if (r == 0)
+			r = plan_describe(plan_header(&plan), out);
+		if (r < 0)
+			r = error_oom(err, "plan");
+	}
+	run_free(run);
+	return r;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run on the host side: launch (plan, clone, id maps), supervise (streams, deadline,
+ * report), and the words for a start that failed.
+ *
+ * Processes: the caller's thread; the stub, which shares its memory until it executes; init,
+ * PID 1 of the box; the workload. Descriptors: a channel to init, the plan's memfd, and one
+ * pipe a stream whose other end only the workload holds once it runs.
+ */
+#ifndef RUNTIME_RUN_H
+#define RUNTIME_RUN_H
+
+#include "runtime/box.h"
+#include "runtime/layout.h"
+#include "runtime/plan.h"
+#include "runtime/stub.h"
+#include "runtime/wire.h"
+
+enum { STUB_STACK = 16384 };
+
+struct run {
+	const struct box_spec *spec;
+	const struct box_call *call;
+	struct box_outcome *outcome;
+	struct cgroup_box *cgroup;
+	struct layout_trees trees;
+	int caller_fd;	    /* pidfd of this process; owned where own_caller_fd */
+	int own_caller_fd;
+	int block_fd;	    /* the plan */
+	int channel, box_channel;
+	int out, box_out;
+	int err, box_err;
+	int in, box_in;	    /* -1 where the box reads its own /dev/null */
+	int pidfd;
+	pid_t pid;
+	uint64_t begin_us;  /* monotonic */
+	char fd_text[16];
+	char *init_argv[3];
+	struct stub_args stub;
+	char stack[STUB_STACK] __attribute__((aligned(64)));
+};
+
+/* Heap; everything empty. NULL on lack of memory. */
+struct run *run_new(const struct box_spec *spec, const struct box_call *call,
+		    struct box_outcome *outcome);
+/* Closes, removes the cgroup, frees. The box must be gone. NULL-safe, returns NULL. */
+struct run *run_free(struct run *run);
+
+/* Start the box. 0: it is on its way. 1: a step failed, the outcome says so and nothing is
+ * left. Negative: HUSK_E_*. */
+int run_launch(struct run *run, struct husk_error *err);
+
+/* See it through to its end; the outcome is complete afterwards. */
+void run_supervise(struct run *run);
+
+/* End the box at once; run_supervise does the rest. */
+void run_kill(struct run *run);
+
+/* Build the plan of a run. trees and descriptors as they are in run. */
+int run_plan(struct run *run, struct plan *plan, struct husk_error *err);
+
+/* The outcome of a start that failed at `step` with errno `error`. */
+void run_failed(struct run *run, uint32_t step, int error, const char *subject);
+
+/* Microseconds of the monotonic clock. */
+uint64_t run_clock(void);
+
+/* -- failure.c ------------------------------------------------------------------------ */
+/* The sentence and the remedy for a failed step, into outcome->reason and hint. */
+void failure_words(struct box_outcome *outcome);
+
+#endif

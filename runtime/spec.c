@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is made once for a session and held while it lives. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "runtime/box.h"
+#include "runtime/init_image.h"
+
+/* A target below a link of the root file system is mounted where the link leads inside that
+ * root: /lib/x at /usr/lib/x. On the host's own root only its program directories count. */
+static int resolve_target(const struct box_spec *spec, int root, struct box_mount *mount,
+			  struct husk_error *err)
+{
+	static const char *const programs[] = {"bin/",	 "lib/",    "lib32/",
+					       "lib64/", "libx32/", "sbin/"};
+	bool host = spec->root == BOX_ROOT_HOST, wanted = !host;
+	char resolved[4096], *copy;
+	int r;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (strncmp(mount->target, programs[i], strlen(programs[i])) == 0)
+			wanted = true;
+	}
+	if (!wanted || strncmp(mount->target, "workspace/", 10) == 0)
+		return 0;
+	r = path_resolve_in_root(root, mount->target, resolved, sizeof(resolved));
+	if (r < 0)
+		return error_sys(err, -r, mount->target, "cannot resolve the mount target");
+	copy = NULL;
+	r = asprintf(&copy, "/%s", resolved);
+	if (r < 0)
+		return error_oom(err, "mount target");
+	free(mount->target);
+	mount->target = NULL;
+	r = source_check_target(copy, &mount->target, err);
+	free(copy);
+	return r;
+}
+
+static int resolve_targets(struct box_spec *spec, struct husk_error *err)
+{
+	CLEANUP_FD int root = -1;
+	int r = 0;
+
+	if (spec->mount_count == 0)
+		return 0;
+	if (spec->root == BOX_ROOT_DIR)
+		root = fcntl(spec->image.fd, F_DUPFD_CLOEXEC, 3);
+	else
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return error_sys(err, errno, "mounts", "cannot open the root");
+	for (size_t i = 0; r == 0 && i < spec->mount_count; i++)
+		r = resolve_target(spec, root, &spec->mounts[i], err);
+	return r;
+}
+
+static int need_mapping(const struct box_spec *spec)
+{
+	return spec->ids.foreign && (spec->root == BOX_ROOT_DIR || spec->workspace_idmapped ||
+				     spec->mount_count > 0);
+}
+
+int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
+{
+	int r;
+
+	spec->init_fd = spec->caller_fd = spec->mapping_fd = -1;
+	r = resolve_targets(spec, err);
+	if (r == 0)
+		r = init_image_open(&spec->init_fd, err);
+	if (r < 0)
+		return r;
+	spec->caller_pid = getpid();
+	spec->caller_fd = (int)syscall(SYS_pidfd_open, spec->caller_pid, 0);
+	if (spec->caller_fd < 0) {
+		error_sys(err, errno, "pidfd", "cannot watch the calling process");
+		error_hint(err, "husk needs Linux 5.12 or later");
+		return HUSK_E_SYSTEM;
+	}
+	if (need_mapping(spec)) {
+		spec->mapping_fd = ids_mount_namespace(&spec->ids);
+		if (spec->mapping_fd < 0) {
+			error_sys(err, -spec->mapping_fd, "id-mapped mounts",
+				  "cannot make a user namespace for them");
+			error_hint(err, "run husk as an ordinary user, or give this container "
+					"CAP_SYS_ADMIN and user namespaces");
+			return HUSK_E_SYSTEM;
+		}
+	}
+	return 0;
+}
+
+void box_spec_deinit(struct box_spec *spec)
+{
+	fd_close(&spec->init_fd);
+	fd_close(&spec->caller_fd);
+	fd_close(&spec->mapping_fd);
+	source_deinit(&spec->image);
+	source_deinit(&spec->workspace);
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		source_deinit(&spec->mounts[i].source);
+		free(spec->mounts[i].target);
+	}
+	free(spec->mounts);
+	spec->mounts = NULL;
+	spec->mount_count = 0;
+	seccomp_program_deinit(&spec->filter);
+	seccomp_program_deinit(&spec->plain);
+}

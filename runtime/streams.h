@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's ends of the workload's streams: bounded capture, callbacks, standard input. */
+#ifndef RUNTIME_STREAMS_H
+#define RUNTIME_STREAMS_H
+
+#include <stdbool.h>
+
+#include "runtime/run.h"
+
+struct streams {
+	struct run *run;
+	const char *pending; /* standard input that the pipe has not taken yet */
+	size_t pending_size;
+	char *copy;	     /* heap; what was read from stdin_fd */
+	char *discard;	     /* heap; where bytes beyond the cap go */
+	bool refused;	     /* the callback asked for an end */
+	bool grown[2];	     /* the pipes were enlarged */
+};
+
+/* 0 or -ENOMEM. */
+int streams_init(struct streams *streams, struct run *run);
+void streams_deinit(struct streams *streams);
+
+/* Take what is there from one stream (HUSK_STDOUT 1, HUSK_STDERR 2), at most `rounds`
+ * reads. Closes the descriptor at its end. */
+void streams_take(struct streams *streams, int stream, int rounds);
+
+/* Is there input to be written, or must some be read first? */
+bool streams_want_write(const struct streams *streams);
+bool streams_want_read(const struct streams *streams);
+void streams_feed(struct streams *streams);   /* the pipe can take input */
+void streams_refill(struct streams *streams); /* stdin_fd has something, or its end */
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host side of a running box: one thread, one poll loop. It ends with init's report,
+ * with init's death, at the deadline, or when the caller says so; never because of what a
+ * stream does or does not do, and whoever still holds a pipe.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "runtime/run.h"
+#include "runtime/streams.h"
+
+enum watched {
+	WATCH_CHANNEL,
+	WATCH_INIT,
+	WATCH_OUT,
+	WATCH_ERR,
+	WATCH_IN,
+	WATCH_STDIN,
+	WATCH_CANCEL,
+	WATCH_CANCEL2,
+	WATCH_COUNT
+};
+
+enum {
+	ROUNDS = 4,	    /* reads of one stream before the others get their turn */
+	DRAIN = 1 << 20,    /* reads at the end: all that the pipe holds */
+	KILL_RETRY_MS = 50, /* between two attempts to end a box that does not die */
+};
+
+void run_kill(struct run *run)
+{
+	if (run->cgroup)
+		(void)cgroup_box_kill(run->cgroup);
+	(void)syscall(SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
+}
+
+static void set_watch(struct pollfd *fds, const struct run *run,
+		      const struct streams *streams)
+{
+	const struct box_call *call = run->call;
+
+	memset(fds, 0, WATCH_COUNT * sizeof(*fds));
+	for (int i = 0; i < WATCH_COUNT; i++)
+		fds[i].events = POLLIN;
+	fds[WATCH_CHANNEL].fd = run->channel;
+	fds[WATCH_INIT].fd = run->pidfd;
+	fds[WATCH_OUT].fd = run->out;
+	fds[WATCH_ERR].fd = run->err;
+	/* Also without anything to write: the other end may close. */
+	fds[WATCH_IN].fd = run->in;
+	fds[WATCH_IN].events = streams_want_write(streams) ? POLLOUT : 0;
+	fds[WATCH_STDIN].fd = streams_want_read(streams) ? call->stdin_fd : -1;
+	fds[WATCH_CANCEL].fd = call->cancel_fd;
+	fds[WATCH_CANCEL2].fd = call->cancel_fd2;
+}
+
+static void note_report(struct run *run, const struct wire_report *report)
+{
+	struct box_outcome *outcome = run->outcome;
+	char subject[sizeof(report->subject)];
+
+	switch (report->message) {
+	case WIRE_FAILED:
+		memcpy(subject, report->subject, sizeof(subject));
+		subject[sizeof(subject) - 1] = '\0';
+		run_failed(run, report->step, report->error, subject);
+		break;
+	case WIRE_NO_PROGRAM:
+		outcome->end = BOX_NO_PROGRAM;
+		outcome->error = report->error;
+		outcome->found = report->found != 0;
+		break;
+	default:
+		outcome->end = BOX_ENDED;
+		outcome->started = true;
+		outcome->status = report->status;
+		outcome->denied = report->denied;
+		outcome->denied_main = report->denied_main != 0;
+		if (report->denied > 0)
+			(void)seccomp_syscall_name(report->denied_arch, report->denied_nr,
+						   outcome->denied_call,
+						   sizeof(outcome->denied_call));
+		break;
+	}
+}
+
+/* 1: the report has come. 0: not yet. -1: it will not come any more. */
+static int read_report(struct run *run)
+{
+	struct wire_report report;
+	ssize_t n = recv(run->channel, &report, sizeof(report), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(report)) {
+		note_report(run, &report);
+		return 1;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return -1;
+}
+
+/* Init is dead without a word. How far it came it wrote into the plan; the stub left its
+ * failure in our own memory. */
+static void note_lost(struct run *run)
+{
+	struct box_outcome *outcome = run->outcome;
+	struct wire_progress progress = {0};
+
+	if (run->stub.step != 0) {
+		run_failed(run, run->stub.step, run->stub.error, NULL);
+		return;
+	}
+	(void)pread(run->block_fd, &progress, sizeof(progress),
+		    offsetof(struct wire_header, progress));
+	if (progress.started) {
+		outcome->end = BOX_LOST;
+		outcome->started = true;
+		return;
+	}
+	run_failed(run, progress.step ? progress.step : STEP_EXEC_INIT, ECANCELED,
+		   "init was killed");
+}
+
+static int timeout_left(const struct run *run, struct timespec *ret)
+{
+	uint64_t now = run_clock(), end = run->begin_us + run->call->timeout_us;
+	uint64_t left = now < end ? end - now : 0;
+
+	ret->tv_sec = (time_t)(left / 1000000);
+	ret->tv_nsec = (long)(left % 1000000) * 1000;
+	return left > 0;
+}
+
+static void serve_streams(struct streams *streams, const struct pollfd *fds)
+{
+	struct run *run = streams->run;
+
+	if (fds[WATCH_OUT].revents)
+		streams_take(streams, 1, ROUNDS);
+	if (fds[WATCH_ERR].revents)
+		streams_take(streams, 2, ROUNDS);
+	if (fds[WATCH_IN].revents & POLLOUT)
+		streams_feed(streams);
+	else if (fds[WATCH_IN].revents)
+		fd_close(&run->in); /* nobody reads it any more */
+	if (fds[WATCH_STDIN].revents && streams_want_read(streams))
+		streams_refill(streams);
+}
+
+/* Until one of the four ends. Returns true where the box must be killed. */
+static bool watch(struct run *run, struct streams *streams)
+{
+	struct pollfd fds[WATCH_COUNT];
+	struct timespec left;
+
+	for (;;) {
+		int r;
+
+		if (!timeout_left(run, &left)) {
+			/* A report that is there already wins: the program was in time. */
+			if (read_report(run) > 0)
+				return false;
+			run->outcome->end = BOX_TIMED_OUT;
+			return true;
+		}
+		set_watch(fds, run, streams);
+		r = ppoll(fds, WATCH_COUNT, &left, NULL);
+		if (r <= 0)
+			continue;
+		if (fds[WATCH_CHANNEL].revents) {
+			r = read_report(run);
+			if (r > 0)
+				return false;
+			if (r < 0)
+				fd_close(&run->channel);
+		}
+		if (fds[WATCH_INIT].revents) {
+			if (run->channel < 0 || read_report(run) <= 0)
+				note_lost(run);
+			return false;
+		}
+		serve_streams(streams, fds);
+		if (fds[WATCH_CANCEL].revents || fds[WATCH_CANCEL2].revents ||
+		    streams->refused) {
+			run->outcome->end = BOX_CANCELLED;
+			return true;
+		}
+	}
+}
+
+/* Wait for init itself; with it the kernel has ended everything in the box. The streams are
+ * served meanwhile, so that nothing waits for us. */
+static void reap(struct run *run, struct streams *streams, bool killed)
+{
+	struct pollfd fds[WATCH_COUNT];
+	siginfo_t info = {0};
+
+	for (;;) {
+		set_watch(fds, run, streams);
+		fds[WATCH_CHANNEL].fd = fds[WATCH_CANCEL].fd = fds[WATCH_CANCEL2].fd = -1;
+		fds[WATCH_IN].fd = fds[WATCH_STDIN].fd = -1;
+		int r = poll(fds, WATCH_COUNT, killed ? KILL_RETRY_MS : -1);
+
+		if (r == 0 && killed)
+			run_kill(run);
+		if (r <= 0)
+			continue;
+		if (fds[WATCH_INIT].revents)
+			break;
+		serve_streams(streams, fds);
+	}
+	/* The raw call gives the resource usage as well, waitid(2). */
+	(void)syscall(SYS_waitid, P_PIDFD, run->pidfd, &info, WEXITED | __WALL,
+		      &run->outcome->rusage);
+	streams_take(streams, 1, DRAIN);
+	streams_take(streams, 2, DRAIN);
+}
+
+static void note_progress(struct run *run)
+{
+	struct wire_progress progress = {0};
+
+	if (run->outcome->end != BOX_TIMED_OUT && run->outcome->end != BOX_CANCELLED)
+		return;
+	(void)pread(run->block_fd, &progress, sizeof(progress),
+		    offsetof(struct wire_header, progress));
+	run->outcome->started = progress.started != 0;
+}
+
+void run_supervise(struct run *run)
+{
+	struct streams streams;
+	bool kill_it;
+
+	if (streams_init(&streams, run) < 0) {
+		run_kill(run);
+		reap(run, &streams, true);
+		run_failed(run, STEP_PIPES, ENOMEM, NULL);
+		return;
+	}
+	kill_it = watch(run, &streams);
+	if (kill_it)
+		run_kill(run);
+	/* Also after a report that never came: init may be stopped or stuck. */
+	reap(run, &streams, kill_it);
+	note_progress(run);
+	streams_deinit(&streams);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/trees.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum {
+	TREE_RECURSIVE = 0x8000, /* AT_RECURSIVE, <linux/fcntl.h> */
+	TREE_PRIVATE = 1 << 18,	 /* MS_PRIVATE; <sys/mount.h> clashes with <linux/mount.h> */
+};
+
+static int make_tree(const struct box_spec *spec, const struct source *source, bool writable)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
+		.propagation = TREE_PRIVATE,
+		.userns_fd = (uint64_t)spec->mapping_fd,
+	};
+	CLEANUP_FD int fd = (int)syscall(SYS_open_tree, source->fd, "",
+					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+						 AT_EMPTY_PATH | TREE_RECURSIVE);
+
+	if (fd < 0)
+		return -errno;
+	if (!writable)
+		attr.attr_set |= MOUNT_ATTR_RDONLY;
+	if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | TREE_RECURSIVE, &attr,
+		    sizeof(attr)) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+static int make(const struct box_spec *spec, const struct source *source, bool writable,
+		int *ret, const char **ret_subject)
+{
+	int fd = make_tree(spec, source, writable);
+
+	if (fd < 0) {
+		*ret_subject = source->path;
+		return fd;
+	}
+	*ret = fd;
+	return 0;
+}
+
+int trees_make(const struct box_spec *spec, struct layout_trees *trees,
+	       const char **ret_subject)
+{
+	int r = 0;
+
+	if (!spec->ids.foreign)
+		return 0;
+	if (spec->root == BOX_ROOT_DIR)
+		r = make(spec, &spec->image, false, &trees->image, ret_subject);
+	if (r == 0 && spec->workspace_idmapped)
+		r = make(spec, &spec->workspace, true, &trees->workspace, ret_subject);
+	if (r < 0 || spec->mount_count == 0)
+		return r;
+	trees->mounts = calloc(spec->mount_count, sizeof(*trees->mounts));
+	if (!trees->mounts)
+		return -ENOMEM;
+	for (size_t i = 0; i < spec->mount_count; i++)
+		trees->mounts[i] = -1;
+	for (size_t i = 0; r == 0 && i < spec->mount_count; i++)
+		r = make(spec, &spec->mounts[i].source, spec->mounts[i].writable,
+			 &trees->mounts[i], ret_subject);
+	return r;
+}
