@@ -111,6 +111,7 @@ struct box_outcome {
 	char hint[512];	      /* BOX_NOT_STARTED: the remedy, or "" */
 	uint32_t denied;      /* tasks killed for a denied system call */
 	bool denied_main;
+	bool filter_kills;    /* no notifications here: the filter kills by itself */
 	char denied_call[64]; /* its name */
 	struct buffer out, err; /* captured */
 	bool truncated;

@@ -87,6 +87,7 @@ static void note_report(struct run *run, const struct wire_report *report)
 		outcome->status = report->status;
 		outcome->denied = report->denied;
 		outcome->denied_main = report->denied_main != 0;
+		outcome->filter_kills = report->filter_kills != 0;
 		if (report->denied > 0)
 			(void)seccomp_syscall_name(report->denied_arch, report->denied_nr,
 						   outcome->denied_call,

@@ -121,8 +121,9 @@ struct wire_report {
 	uint32_t denied;  /* tasks that were killed for a denied system call */
 	uint32_t denied_main; /* 1: the main process was one of them */
 	uint32_t denied_nr, denied_arch; /* the first of these calls */
+	uint32_t filter_kills; /* 1: no listener, the filter kills by itself */
 	uint32_t found;	  /* WIRE_NO_PROGRAM: 1 where the file is there */
-	char subject[236]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty */
+	char subject[232]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty */
 };
 
 #endif

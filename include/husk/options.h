@@ -51,6 +51,8 @@ struct husk_options {
 	const char *workspace;	/**< host directory, made if absent, kept afterwards; NULL: a
 				 *   private temporary directory, removed at close */
 	const char *temp_dir;	/**< where that private directory is made; NULL: /tmp */
+	const char *home;	/**< the caller's home directory, which is never mounted; NULL: as
+				 *   /etc/passwd has it (which is refused in any case) */
 	const struct husk_mount *mounts; /**< extra mounts, mount_count of them */
 	size_t mount_count;
 	const char *const *env; /**< "NAME=VALUE" strings, NULL-terminated; they override the
@@ -115,7 +117,7 @@ struct husk_call {
 	husk_cancel *cancel;	  /**< NULL: the call cannot be cancelled; stays the caller's */
 	const char *workdir;	  /**< working directory of this call; NULL: the session's */
 	int32_t discard_output;	  /**< 1: nothing is captured (on_output still sees all) */
-	int32_t reserved;	  /**< 0 */
+	int32_t skip_files;	  /**< 1: do not look which workspace files changed */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */

@@ -75,6 +75,7 @@ static _Noreturn void finish(struct init *init, int status)
 	report.denied_main = init->denied_main;
 	report.denied_nr = init->denied_nr;
 	report.denied_arch = init->denied_arch;
+	report.filter_kills = init->filter_kills;
 	report_send(init, &report);
 	init_exit(0);
 }

@@ -116,6 +116,7 @@ static long install_filter(struct init *init)
 	/* No notifications here: the same filter, which then kills by itself. */
 	if (fd != -EINVAL && fd != -EBUSY)
 		return fd;
+	init->filter_kills = 1;
 	program.filter = (struct sock_filter *)((char *)plan + plan->filter_plain);
 	return raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of a session: check, run a box, say what happened. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "session/cancel.h"
+#include "session/languages.h"
+#include "session/result.h"
+#include "session/session.h"
+
+enum {
+	CODE_INLINE = 100 << 10, /* below the kernel's bound on one argument */
+	CODE_MAX = 256 << 20,
+};
+
+static int check_call(const struct husk_session *session, const struct husk_call *call,
+		      struct husk_error *err)
+{
+	uint64_t session_ms = session->settings.timeout_us / 1000;
+
+	if (call->timeout_ms > session_ms)
+		return error_set(err, HUSK_E_INVALID, "timeout",
+				 "%llu ms is longer than the session's %llu ms",
+				 (unsigned long long)call->timeout_ms,
+				 (unsigned long long)session_ms);
+	if (call->stdin_kind < HUSK_STDIN_EMPTY || call->stdin_kind > HUSK_STDIN_FD)
+		return error_set(err, HUSK_E_INVALID, "stdin", "unknown kind %d",
+				 call->stdin_kind);
+	if (call->stdin_kind == HUSK_STDIN_FD && call->stdin_fd < 0)
+		return error_set(err, HUSK_E_INVALID, "stdin", "%d is no descriptor",
+				 call->stdin_fd);
+	if (call->stdin_kind == HUSK_STDIN_DATA && !call->stdin_data && call->stdin_size > 0)
+		return error_set(err, HUSK_E_INVALID, "stdin", "there is no data");
+	return call->workdir ? settings_check_workdir(call->workdir, err) : 0;
+}
+
+static void make_call(const struct husk_session *session, const char *const *argv,
+		      const struct husk_call *call, struct box_call *ret)
+{
+	static const enum box_stdin kinds[] = {
+		[HUSK_STDIN_EMPTY] = BOX_STDIN_EMPTY,
+		[HUSK_STDIN_DATA] = BOX_STDIN_DATA,
+		[HUSK_STDIN_FD] = BOX_STDIN_FD,
+	};
+	const struct settings *settings = &session->settings;
+
+	*ret = (struct box_call){
+		.argv = argv,
+		.envp = (const char *const *)settings->env,
+		.search = settings->search,
+		.workdir = call->workdir ? call->workdir : settings->workdir,
+		.timeout_us = call->timeout_ms ? call->timeout_ms * 1000 : settings->timeout_us,
+		.max_output = settings->max_output,
+		.stdin_kind = kinds[call->stdin_kind],
+		.stdin_data = call->stdin_data,
+		.stdin_size = call->stdin_size,
+		.stdin_fd = call->stdin_fd,
+		.cancel_fd = cancel_fd(call->cancel),
+		.cancel_fd2 = session->closing_fd,
+		.discard = call->discard_output != 0,
+		.on_output = call->on_output,
+		.user = call->user,
+	};
+}
+
+/* The program was not found: say so where its own words would have been. */
+static void explain_exec(struct husk_result *result, const char *program, const char *search)
+{
+	struct box_outcome *outcome = &result->outcome;
+	char text[128];
+
+	if (outcome->end != BOX_NO_PROGRAM)
+		return;
+	if (!outcome->found && strchr(program, '/'))
+		(void)snprintf(result->exec_error, sizeof(result->exec_error),
+			       "%.200s: there is no such file in the box", program);
+	else if (!outcome->found)
+		(void)snprintf(result->exec_error, sizeof(result->exec_error),
+			       "%.200s: not found in the box's PATH (%.200s)", program, search);
+	else if (outcome->error == ENOENT)
+		(void)snprintf(result->exec_error, sizeof(result->exec_error),
+			       "%.200s: its interpreter is not in the box", program);
+	else
+		(void)snprintf(result->exec_error, sizeof(result->exec_error),
+			       "%.200s: cannot be executed: %s", program,
+			       strerror_r(outcome->error, text, sizeof(text)));
+	if (outcome->err.max > 0)
+		(void)buffer_addf(&outcome->err, "husk: %s\n", result->exec_error);
+}
+
+static int run_box(struct husk_session *session, const struct box_call *box_call,
+		   bool skip_files, struct husk_result *result, struct husk_error *err)
+{
+	struct diff_call diff = DIFF_CALL_INIT;
+	int r = 0;
+
+	if (!skip_files)
+		r = diff_begin(&session->diff, &diff, err);
+	if (r == 0)
+		r = box_run(&session->spec, box_call, &result->outcome, err);
+	if (r < 0) {
+		diff_cancel(&session->diff, &diff);
+		return r;
+	}
+	verdict_reach(&result->outcome, box_call->timeout_us, &result->verdict);
+	(void)snprintf(result->hint, sizeof(result->hint), "%s", result->outcome.hint);
+	explain_exec(result, box_call->argv[0], box_call->search);
+	if (skip_files)
+		return 0;
+	return diff_end(&session->diff, &diff, &result->changes, err);
+}
+
+static int run_checked(struct husk_session *session, const struct box_call *box_call,
+		       bool skip_files, husk_result **ret_result, struct husk_error *err)
+{
+	husk_result *result = calloc(1, sizeof(*result));
+	int r;
+
+	if (!result)
+		return error_oom(err, "result");
+	r = run_box(session, box_call, skip_files, result, err);
+	if (r < 0)
+		husk_result_free(result);
+	else
+		*ret_result = result;
+	return r;
+}
+
+int husk_session_run(husk_session *session, const char *const argv[],
+		     const struct husk_call *call, husk_result **ret_result,
+		     struct husk_error *err)
+{
+	struct box_call box_call;
+	struct husk_call known;
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = settings_call(call, &known, err);
+	if (r == 0)
+		r = check_call(session, &known, err);
+	if (r == 0)
+		r = settings_check_exec(argv, session->settings.env, err);
+	if (r == 0) {
+		make_call(session, argv, &known, &box_call);
+		r = run_checked(session, &box_call, known.skip_files != 0, ret_result, err);
+	}
+	session_leave(session);
+	return r;
+}
+
+/* Try the language's programs in order; the first that the box has decides. */
+static int run_language(struct husk_session *session, const struct language *language,
+			struct box_call *box_call, const char **argv, bool skip_files,
+			husk_result **ret_result, struct husk_error *err)
+{
+	for (size_t i = 0; language->programs[i]; i++) {
+		husk_result *result = NULL;
+		int r;
+
+		argv[0] = language->programs[i];
+		box_call->argv = argv;
+		r = run_checked(session, box_call, skip_files, &result, err);
+		if (r < 0)
+			return r;
+		if (result->outcome.end != BOX_NO_PROGRAM || result->outcome.found ||
+		    !language->programs[i + 1]) {
+			if (result->outcome.end == BOX_NO_PROGRAM)
+				(void)snprintf(result->hint, sizeof(result->hint), "%s",
+					       language->hint);
+			*ret_result = result;
+			return 0;
+		}
+		husk_result_free(result);
+	}
+	return error_set(err, HUSK_E_INVALID, "language", "no program is known for it");
+}
+
+static int check_code(const char *language, const char *code, size_t size,
+		      const struct language **ret, struct husk_error *err)
+{
+	*ret = language ? language_find(language) : NULL;
+	if (!*ret)
+		return error_set(err, HUSK_E_INVALID, "language",
+				 "\"%.60s\" is not one of %s", language ? language : "",
+				 language_names());
+	if (!code && size > 0)
+		return error_set(err, HUSK_E_INVALID, "code", "it is NULL");
+	if (size > CODE_MAX)
+		return error_set(err, HUSK_E_INVALID, "code",
+				 "it is %zu bytes long; at most %d are taken", size, CODE_MAX);
+	if (size > 0 && memchr(code, '\0', size))
+		return error_set(err, HUSK_E_INVALID, "code", "it holds a NUL byte");
+	return 0;
+}
+
+int husk_session_run_code(husk_session *session, const char *language, const char *code,
+			  size_t size, const struct husk_call *call, husk_result **ret_result,
+			  struct husk_error *err)
+{
+	CLEANUP_FREE char *text = NULL;
+	const struct language *row = NULL;
+	const char *argv[4] = {NULL};
+	struct box_call box_call;
+	struct husk_call known;
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = settings_call(call, &known, err);
+	if (r == 0)
+		r = check_call(session, &known, err);
+	if (r == 0)
+		r = check_code(language, code, size, &row, err);
+	if (r == 0 && size <= CODE_INLINE) {
+		text = strndup(code ? code : "", size);
+		if (!text)
+			r = error_oom(err, "code");
+	}
+	if (r == 0) {
+		argv[1] = row->option;
+		argv[2] = text ? text : row->from_file;
+		make_call(session, argv, &known, &box_call);
+		if (!text) {
+			box_call.code = code;
+			box_call.code_size = size;
+		}
+		r = run_language(session, row, &box_call, argv, known.skip_files != 0, ret_result,
+				 err);
+	}
+	session_leave(session);
+	return r;
+}
+
+int husk_session_explain(husk_session *session, const char *const argv[],
+			 const struct husk_call *call, char **ret_text, struct husk_error *err)
+{
+	struct buffer text = BUFFER_INIT(64 << 20);
+	struct box_call box_call;
+	struct husk_call known;
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = settings_call(call, &known, err);
+	if (r == 0)
+		r = check_call(session, &known, err);
+	if (r == 0)
+		r = settings_check_exec(argv, session->settings.env, err);
+	if (r == 0) {
+		make_call(session, argv, &known, &box_call);
+		r = box_explain(&session->spec, &box_call, &text, err);
+	}
+	session_leave(session);
+	if (r < 0)
+		buffer_deinit(&text);
+	else
+		*ret_text = text.data;
+	return r;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open, enter, leave, close; the file API's public names. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "session/files.h"
+
+static void release(struct husk_session *session, struct husk_error *err)
+{
+	box_spec_deinit(&session->spec);
+	diff_deinit(&session->diff);
+	settings_deinit(&session->settings);
+	(void)workspace_deinit(&session->workspace, err);
+	fd_close(&session->closing_fd);
+	pthread_cond_destroy(&session->idle);
+	pthread_mutex_destroy(&session->lock);
+	free(session);
+}
+
+static husk_session *session_new(void)
+{
+	husk_session *session = calloc(1, sizeof(*session));
+
+	if (!session)
+		return NULL;
+	pthread_mutex_init(&session->lock, NULL);
+	pthread_cond_init(&session->idle, NULL);
+	session->workspace = WORKSPACE_INIT;
+	session->spec.image = session->spec.workspace = SOURCE_INIT;
+	session->spec.init_fd = session->spec.caller_fd = session->spec.mapping_fd = -1;
+	session->closing_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	diff_init(&session->diff, -1);
+	return session;
+}
+
+int husk_session_open(const struct husk_options *options, husk_session **ret_session,
+		      struct husk_error *err)
+{
+	struct husk_options known;
+	husk_session *session;
+	int r = settings_options(options, &known, err);
+
+	if (r < 0)
+		return r;
+	session = session_new();
+	if (!session)
+		return error_oom(err, "session");
+	if (session->closing_fd < 0)
+		r = error_sys(err, errno, "session", "cannot make an event descriptor");
+	if (r == 0)
+		r = settings_init(&known, &session->settings, err);
+	if (r == 0)
+		r = workspace_open(known.workspace, known.temp_dir, &session->workspace, err);
+	if (r == 0)
+		r = session_make_spec(&known, session, err);
+	if (r < 0) {
+		release(session, NULL);
+		return r;
+	}
+	diff_deinit(&session->diff);
+	diff_init(&session->diff, session->workspace.fd);
+	*ret_session = session;
+	return 0;
+}
+
+int session_enter(struct husk_session *session, struct husk_error *err)
+{
+	int r = 0;
+
+	if (!session)
+		return error_set(err, HUSK_E_INVALID, "session", "it is NULL");
+	pthread_mutex_lock(&session->lock);
+	if (session->closing)
+		r = error_set(err, HUSK_E_CLOSED, "session", "it is being closed");
+	else
+		session->running++;
+	pthread_mutex_unlock(&session->lock);
+	return r;
+}
+
+void session_leave(struct husk_session *session)
+{
+	pthread_mutex_lock(&session->lock);
+	if (--session->running == 0)
+		pthread_cond_broadcast(&session->idle);
+	pthread_mutex_unlock(&session->lock);
+}
+
+husk_session *husk_session_close(husk_session *session)
+{
+	static const uint64_t one = 1;
+
+	if (!session)
+		return NULL;
+	pthread_mutex_lock(&session->lock);
+	session->closing = true;
+	(void)!write(session->closing_fd, &one, sizeof(one));
+	while (session->running > 0)
+		pthread_cond_wait(&session->idle, &session->lock);
+	pthread_mutex_unlock(&session->lock);
+	release(session, NULL);
+	return NULL;
+}
+
+const char *husk_session_workspace(const husk_session *session)
+{
+	return session ? session->workspace.path : NULL;
+}
+
+int husk_session_write(husk_session *session, const char *path, const void *data, size_t size,
+		       struct husk_error *err)
+{
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = files_write(&session->workspace, path, data, size, err);
+	session_leave(session);
+	return r;
+}
+
+int husk_session_read(husk_session *session, const char *path, uint64_t max_bytes,
+		      void **ret_data, size_t *ret_size, struct husk_error *err)
+{
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = files_read(&session->workspace, path, max_bytes, ret_data, ret_size, err);
+	session_leave(session);
+	return r;
+}
+
+int husk_session_list(husk_session *session, const char *subdir, husk_listing **ret_listing,
+		      struct husk_error *err)
+{
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = files_list(&session->workspace, subdir, ret_listing, err);
+	session_leave(session);
+	return r;
+}

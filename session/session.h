@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of a session. */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include <pthread.h>
+
+#include <husk/session.h>
+
+#include "runtime/box.h"
+#include "session/diff.h"
+#include "session/settings.h"
+#include "session/workspace.h"
+
+struct husk_session {
+	pthread_mutex_t lock;
+	pthread_cond_t idle;  /* running became 0 */
+	unsigned running;     /* calls under way; under lock */
+	bool closing;	      /* under lock */
+	int closing_fd;	      /* eventfd: stops all calls */
+	struct workspace workspace;
+	struct diff diff;
+	struct settings settings;
+	struct box_spec spec;
+};
+
+/* Fill in the parts of spec that options decide: root, mounts, user, filter, caps.
+ * The workspace must be open. */
+int session_make_spec(const struct husk_options *options, struct husk_session *session,
+		      struct husk_error *err);
+
+/* Between these two a session is not closed. HUSK_E_CLOSED. */
+int session_enter(struct husk_session *session, struct husk_error *err);
+void session_leave(struct husk_session *session);
+
+#endif

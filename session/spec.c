@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From options to what every box of the session has in common. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "session/session.h"
+
+#define DEFAULT_MEMORY (UINT64_C(512) << 20)
+#define DEFAULT_TMP (UINT64_C(256) << 20)
+
+enum {
+	DEFAULT_PIDS = 256,
+	MOUNTS_MAX = 256,
+	PASSWD_TEXT = 4096,
+};
+
+/* The caller's home by the account file itself; no name service is asked, since that would
+ * load code into the caller's program. */
+static char *home_of_caller(void)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	char text[PASSWD_TEXT], *home = NULL;
+	struct passwd entry, *found;
+
+	if (!file)
+		return NULL;
+	while (!home && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0) {
+		if (found->pw_uid == geteuid())
+			home = strdup(found->pw_dir);
+	}
+	(void)fclose(file);
+	return home;
+}
+
+static int check_source(const struct husk_options *options, const struct source *source,
+			struct husk_error *err)
+{
+	CLEANUP_FREE char *home = home_of_caller();
+	int r = source_check(source, home, NULL, err);
+
+	if (r == 0 && options->home)
+		r = source_check(source, options->home, NULL, err);
+	return r;
+}
+
+static int check_duplicate(const struct box_spec *spec, const char *target,
+			   struct husk_error *err)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		if (strcmp(spec->mounts[i].target, target) == 0)
+			return error_set(err, HUSK_E_MOUNT_REFUSED, "mounts",
+					 "two of them have the target /%.200s", target);
+	}
+	return 0;
+}
+
+static int add_mount(const struct husk_options *options, const struct husk_mount *mount,
+		     struct box_spec *spec, struct husk_error *err)
+{
+	struct box_mount made = {.source = SOURCE_INIT};
+	int r;
+
+	if (!mount->source || !mount->target)
+		return error_set(err, HUSK_E_INVALID, "mounts", "a source or target is missing");
+	if ((mount->flags & ~HUSK_MOUNT_ALLOW_WRITE) || mount->reserved)
+		return error_set(err, HUSK_E_INVALID, "mounts", "unknown flags 0x%x",
+				 mount->flags);
+	made.writable = mount->flags & HUSK_MOUNT_ALLOW_WRITE;
+	r = source_check_target(mount->target, &made.target, err);
+	if (r == 0)
+		r = check_duplicate(spec, made.target, err);
+	if (r == 0)
+		r = source_pin(mount->source, "mount source", &made.source, err);
+	if (r == 0)
+		r = check_source(options, &made.source, err);
+	if (r == 0) {
+		spec->mounts[spec->mount_count++] = made;
+		return 0;
+	}
+	source_deinit(&made.source);
+	free(made.target);
+	return r;
+}
+
+static int add_mounts(const struct husk_options *options, struct box_spec *spec,
+		      struct husk_error *err)
+{
+	int r = 0;
+
+	if (options->mount_count == 0)
+		return 0;
+	if (options->mount_count > MOUNTS_MAX || !options->mounts)
+		return error_set(err, HUSK_E_INVALID, "mounts", "there may be at most %d",
+				 MOUNTS_MAX);
+	spec->mounts = calloc(options->mount_count, sizeof(*spec->mounts));
+	if (!spec->mounts)
+		return error_oom(err, "mounts");
+	for (size_t i = 0; r == 0 && i < options->mount_count; i++)
+		r = add_mount(options, &options->mounts[i], spec, err);
+	return r;
+}
+
+static int set_image(const char *image, struct box_spec *spec, struct husk_error *err)
+{
+	char where[160];
+	int r;
+
+	if (!image || strcmp(image, "host") == 0) {
+		spec->root = BOX_ROOT_HOST;
+		return 0;
+	}
+	(void)snprintf(where, sizeof(where), "image %.140s", image);
+	if (strncmp(image, "dir:", 4) != 0) {
+		error_set(err, HUSK_E_IMAGE, where, "there is no such image");
+		error_hint(err, "use \"host\" for the host's own programs, or \"dir:PATH\" for a "
+				"directory that holds a root file system");
+		return HUSK_E_IMAGE;
+	}
+	spec->root = BOX_ROOT_DIR;
+	r = source_pin(image + 4, where, &spec->image, err);
+	if (r == HUSK_E_MOUNT_REFUSED) {
+		if (err)
+			err->code = HUSK_E_IMAGE;
+		return HUSK_E_IMAGE;
+	}
+	if (r < 0)
+		return r;
+	if (!spec->image.directory)
+		return error_set(err, HUSK_E_IMAGE, where, "it is not a directory");
+	return 0;
+}
+
+static int copy_program(const struct seccomp_program *from, struct seccomp_program *to,
+			struct husk_error *err)
+{
+	size_t size = from->count * sizeof(from->insns[0]);
+	struct sock_filter *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return error_oom(err, "seccomp");
+	memcpy(copy, from->insns, size);
+	*to = (struct seccomp_program){.insns = copy, .count = from->count, .owned = true};
+	return 0;
+}
+
+static int set_filter(const char *name, struct box_spec *spec, struct husk_error *err)
+{
+	int r;
+
+	if (!name)
+		name = "default";
+	if (seccomp_builtin(name, &spec->filter) < 0) {
+		r = seccomp_profile_load(name, &spec->filter, err);
+		if (r < 0)
+			return r;
+	}
+	r = copy_program(&spec->filter, &spec->plain, err);
+	if (r == 0)
+		seccomp_without_notify(&spec->plain);
+	return r;
+}
+
+static uint64_t cap(uint64_t asked, uint64_t fallback)
+{
+	if (asked == HUSK_UNLIMITED)
+		return 0;
+	return asked ? asked : fallback;
+}
+
+int session_make_spec(const struct husk_options *options, struct husk_session *session,
+		      struct husk_error *err)
+{
+	struct box_spec *spec = &session->spec;
+	int r = settings_user(options->user, &spec->uid, &spec->gid, err);
+
+	spec->host_network = options->allow_network != 0;
+	spec->writable_root = options->allow_writable_root != 0;
+	spec->tmp_bytes = options->tmp_bytes ? options->tmp_bytes : DEFAULT_TMP;
+	spec->caps.memory_bytes = cap(options->memory_bytes, DEFAULT_MEMORY);
+	spec->caps.cpu_milli = cap(options->cpu_milli, 0);
+	spec->caps.pids = cap(options->pids, DEFAULT_PIDS);
+	spec->enforce = options->limits == HUSK_LIMITS_ENFORCE;
+	if (r == 0)
+		r = ids_choose(&spec->ids, err);
+	if (r == 0)
+		r = set_image(options->image, spec, err);
+	if (r == 0)
+		r = add_mounts(options, spec, err);
+	if (r == 0)
+		r = set_filter(options->seccomp, spec, err);
+	if (r == 0)
+		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace, err);
+	if (r == 0 && !session->workspace.temporary)
+		r = check_source(options, &spec->workspace, err);
+	spec->workspace_idmapped = spec->ids.foreign;
+	return r < 0 ? r : box_spec_prepare(spec, err);
+}
