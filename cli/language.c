@@ -146,10 +146,11 @@ int cli_language_guess(const char *path, const char *code, size_t size,
 		name = interpreter(line);
 		found = name ? by_interpreter(name) : NULL;
 		if (!found) {
-			(void)cli_error(err, path ? path : "stdin",
-					"its first line names %s, no language of husk's",
-					name ? name : "nothing");
-			cli_error_hint(err, "give --language python, bash or node");
+			(void)cli_error(
+			    err, path ? path : "stdin",
+			    "its first line names %s, not python, bash or node",
+			    name ? name : "nothing");
+			cli_error_hint(err, "give the language with --language");
 			return HUSK_E_INVALID;
 		}
 	}

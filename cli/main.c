@@ -16,10 +16,12 @@
 static int fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
+		int got = fd;
+
 		/* The lowest free number is this one; it has to survive no exec. */
-		if (open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0)
+			got = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (got != fd)
 			return -1;
 	}
 	return 0;

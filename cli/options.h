@@ -15,9 +15,9 @@ struct cli_option {
 	char letter;	  /* the short form, or 0 */
 	unsigned verbs;	  /* CLI_VERB_* bits (cli/verbs.h) of the commands that take it */
 	const char *argument; /* what its value is called; NULL: it takes none */
-	const char *standard; /* the value that holds without it, as typed; NULL: none */
-	const char *help;     /* one sentence without a full stop */
-	const char *const *words; /* for a choice: the words, NULL-terminated */
+	const char *standard; /* what holds without it, as typed; NULL: nothing to say */
+	const char *help;     /* without a full stop */
+	const char *const *words; /* of a choice: the words, and NULL */
 	size_t at;		  /* where in struct cli_settings the value goes */
 	/* Check the value (NULL where there is none) and store it. */
 	int (*set)(const struct cli_option *option, struct cli_settings *settings,

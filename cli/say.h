@@ -34,11 +34,12 @@ int cli_error_memory(struct husk_error *err, const char *where);
 void cli_say(const char *what, const char *why, const char *hint);
 
 /* Print an error. Returns CLI_EXIT_CANNOT. */
-int cli_say_error(const struct husk_error *err);
+int cli_say_error(const struct husk_error *err) __attribute__((nonnull(1)));
 
 /* Print an error in how the command was typed: the hint also names `husk help VERB` (verb
  * NULL: `husk help`). Returns CLI_EXIT_CANNOT. */
-int cli_say_usage(const struct husk_error *err, const char *verb);
+int cli_say_usage(const struct husk_error *err, const char *verb)
+    __attribute__((nonnull(1)));
 
 /* Write all of data, waiting where fd does not block. 0 or -errno. */
 int cli_write_all(int fd, const void *data, size_t size);

@@ -47,13 +47,12 @@ static unsigned edit_distance(const char *a, size_t a_size, const char *b, size_
 void cli_suggestion_offer(struct cli_suggestion *suggestion, const char *candidate)
 {
 	size_t typed = strlen(suggestion->input), size = strlen(candidate);
-	unsigned distance, limit = typed <= 4 ? 1 : 2;
+	unsigned distance, limit = typed <= 7 ? 1 : 2;
 
 	if (typed < 2 || typed > MAX_NAME || size > MAX_NAME)
 		return;
 	distance = edit_distance(suggestion->input, typed, candidate, size);
-	/* A beginning is a near miss however much is left to type, but behind any real
-	 * slip. */
+	/* A beginning is a near miss however much is left to type. */
 	if (typed >= 3 && distance > limit &&
 	    strncasecmp(suggestion->input, candidate, typed) == 0)
 		distance = limit;

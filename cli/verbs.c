@@ -23,23 +23,60 @@ static const char box_status[] =
 static const char plain_status[] = "0    done\n"
 				   "125  husk could not do it\n";
 
+static const char doctor_status[] = "0    boxes can run on this host\n"
+				    "1    they cannot\n"
+				    "125  husk could not find out\n";
+
 static const struct cli_verb verbs[] = {
-    {"code", CLI_VERB_CODE, "[OPTIONS] (-c CODE | FILE | -)",
-     "Run a piece of Python, bash or node code in a fresh box", box_status,
-     "husk code --timeout 2 -c 'print(6*7)'", 1, false, cli_code},
-    {"doctor", CLI_VERB_DOCTOR, "[OPTIONS]",
-     "Say what this host can do for a box, and what to do about each gap",
-     "0    boxes can run on this host\n"
-     "1    they cannot\n"
-     "125  husk could not find out\n",
-     "husk doctor --json", 0, false, cli_doctor},
-    {"help", CLI_VERB_HELP, "[COMMAND]", "Explain husk, or one command", plain_status,
-     "husk help run", 1, false, cli_help},
-    {"run", CLI_VERB_RUN, "[OPTIONS] [--] PROG [ARG...]", "Run a program in a fresh box",
-     box_status, "husk run --memory 64m -v ./data:/data:ro -- ls -l /data", SIZE_MAX,
-     true, cli_run},
-    {"version", CLI_VERB_VERSION, "", "Print the version", plain_status, "husk version",
-     0, false, cli_version},
+    {
+	.name = "code",
+	.usage = "[OPTIONS] (-c CODE | FILE | -)",
+	.summary = "Run a piece of Python, bash or node code in a fresh box",
+	.status = box_status,
+	.example = "husk code --timeout 2 -c 'print(6*7)'",
+	.max_words = 1,
+	.bit = CLI_VERB_CODE,
+	.run = cli_code,
+    },
+    {
+	.name = "doctor",
+	.usage = "[OPTIONS]",
+	.summary = "Say what this host can do for a box, and what to do about each gap",
+	.status = doctor_status,
+	.example = "husk doctor --json",
+	.bit = CLI_VERB_DOCTOR,
+	.run = cli_doctor,
+    },
+    {
+	.name = "help",
+	.usage = "[COMMAND]",
+	.summary = "Explain husk, or one command",
+	.status = plain_status,
+	.example = "husk help run",
+	.max_words = 1,
+	.bit = CLI_VERB_HELP,
+	.run = cli_help,
+    },
+    {
+	.name = "run",
+	.usage = "[OPTIONS] [--] PROG [ARG...]",
+	.summary = "Run a program in a fresh box",
+	.status = box_status,
+	.example = "husk run --memory 64m -v ./data:/data:ro -- ls -l /data",
+	.max_words = SIZE_MAX,
+	.bit = CLI_VERB_RUN,
+	.program = true,
+	.run = cli_run,
+    },
+    {
+	.name = "version",
+	.usage = "",
+	.summary = "Print the version",
+	.status = plain_status,
+	.example = "husk version",
+	.bit = CLI_VERB_VERSION,
+	.run = cli_version,
+    },
 };
 
 const struct cli_verb *cli_verbs(size_t *ret_count)

@@ -18,14 +18,13 @@
 
 struct cli_verb {
 	const char *name;
-	unsigned bit;	     /* CLI_VERB_* */
 	const char *usage;   /* what follows the name */
 	const char *summary; /* one line, without a full stop */
 	const char *status;  /* the exit codes, one a line */
 	const char *example;
-	size_t max_words; /* how many arguments it takes besides options; SIZE_MAX: any */
-	bool program; /* the first such argument ends the options: the rest is not husk's
-		       */
+	size_t max_words; /* how many arguments besides options; SIZE_MAX: any number */
+	unsigned bit;	  /* CLI_VERB_* */
+	bool program; /* its first argument ends the options: the rest is not husk's */
 	/* Do it. words holds count arguments and a NULL. Returns the exit code. */
 	int (*run)(struct cli_settings *settings, size_t count, char **words);
 };

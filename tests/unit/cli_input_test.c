@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading files whole, whatever they are. */
+#include "cli/input.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A file of size bytes of a pattern; its path goes to path. Returns its descriptor. */
+static int make_file(char *path, size_t capacity, size_t size)
+{
+	int fd = memfd_create("cli_input_test", MFD_CLOEXEC);
+	unsigned char byte;
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < size; i++) {
+		byte = (unsigned char)(i * 7 + i / 251);
+		assert_int_equal(write(fd, &byte, 1), 1);
+	}
+	(void)snprintf(path, capacity, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static void assert_pattern(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal((unsigned char)text[i],
+				 (unsigned char)(i * 7 + i / 251));
+	assert_int_equal(text[size], '\0');
+}
+
+static void test_files(void **state)
+{
+	static const size_t sizes[] = {0, 1, 255, 4096, 100000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct husk_error err = {0};
+		char path[64], *text = NULL;
+		size_t size = 99;
+		int fd = make_file(path, sizeof(path), sizes[i]);
+
+		assert_int_equal(cli_input_read("x", path, 1 << 20, &text, &size, &err),
+				 0);
+		assert_int_equal(size, sizes[i]);
+		assert_pattern(text, size);
+		free(text);
+		assert_int_equal(close(fd), 0);
+	}
+}
+
+/* Exactly the maximum is taken, one byte more is not. */
+static void test_maximum(void **state)
+{
+	struct husk_error err = {0};
+	char path[64], *text = NULL;
+	size_t size = 0;
+	int fd = make_file(path, sizeof(path), 1000);
+
+	(void)state;
+	assert_int_equal(cli_input_read("x", path, 1000, &text, &size, &err), 0);
+	assert_int_equal(size, 1000);
+	free(text);
+	text = NULL;
+	assert_int_equal(cli_input_read("what", path, 999, &text, &size, &err),
+			 HUSK_E_INVALID);
+	assert_string_equal(err.where, "what");
+	assert_null(text);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(cli_input_read("x", "/dev/zero", 1 << 20, &text, &size, &err),
+			 HUSK_E_INVALID);
+	assert_null(text);
+}
+
+/* A pipe comes in pieces, does not know its size, and may not block; so does stdin. */
+static void test_pipe_on_stdin(void **state)
+{
+	enum { SIZE = 300000 };
+	struct husk_error err = {0};
+	int ends[2], saved = fcntl(0, F_DUPFD_CLOEXEC, 3), status = 0;
+	char *text = NULL;
+	size_t size = 0;
+	pid_t writer;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	writer = fork();
+	assert_true(writer >= 0);
+	if (writer == 0) {
+		(void)fcntl(ends[1], F_SETFL, 0);
+		for (size_t i = 0; i < SIZE; i++) {
+			unsigned char byte = (unsigned char)(i * 7 + i / 251);
+
+			if (write(ends[1], &byte, 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	assert_int_equal(close(ends[1]), 0);
+	assert_int_equal(dup2(ends[0], 0), 0);
+	assert_int_equal(cli_input_read("x", NULL, 1 << 20, &text, &size, &err), 0);
+	assert_int_equal(size, SIZE);
+	assert_pattern(text, size);
+	free(text);
+	if (saved >= 0)
+		(void)dup2(saved, 0);
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	(void)close(saved);
+	assert_int_equal(close(ends[0]), 0);
+}
+
+static void test_refused(void **state)
+{
+	static const char *const paths[] = {"", "no/such/file", "."};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct husk_error err = {0};
+		char *text = NULL;
+		size_t size = 0;
+
+		assert_int_equal(cli_input_read("x", paths[i], 10, &text, &size, &err),
+				 HUSK_E_INVALID);
+		assert_null(text);
+		assert_non_null(strchr(err.message, ':'));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_files),
+	    cmocka_unit_test(test_maximum),
+	    cmocka_unit_test(test_pipe_on_stdin),
+	    cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
