@@ -18,14 +18,14 @@ static const struct {
 	uint32_t first;
 	uint32_t last;
 } steering[] = {
-	{0x0080, 0x009f}, /* C1 controls */
-	{0x061c, 0x061c}, /* Arabic letter mark */
-	{0x200b, 0x200f}, /* zero width, left-to-right and right-to-left marks */
-	{0x2028, 0x202e}, /* line and paragraph separators, embeddings, overrides */
-	{0x2060, 0x206f}, /* invisible operators, isolates */
-	{0xfeff, 0xfeff}, /* zero width no-break space */
-	{0xfff9, 0xfffb}, /* interlinear annotation */
-	{0xe0000, 0xe007f}, /* tags */
+    {0x0080, 0x009f},	/* C1 controls */
+    {0x061c, 0x061c},	/* Arabic letter mark */
+    {0x200b, 0x200f},	/* zero width, left-to-right and right-to-left marks */
+    {0x2028, 0x202e},	/* line and paragraph separators, embeddings, overrides */
+    {0x2060, 0x206f},	/* invisible operators, isolates */
+    {0xfeff, 0xfeff},	/* zero width no-break space */
+    {0xfff9, 0xfffb},	/* interlinear annotation */
+    {0xe0000, 0xe007f}, /* tags */
 };
 
 static bool steers(uint32_t c)
@@ -36,11 +36,15 @@ static bool steers(uint32_t c)
 	return false;
 }
 
-/* The length of the UTF-8 character at s, 2 to 4, and its number; 0 where there is none. */
+/* The length of the UTF-8 character at s, 2 to 4, and its number; 0 where there is none.
+ */
 static size_t decode(const unsigned char *s, uint32_t *ret)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
+	size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+		   : s[0] >= 0xe0	       ? 3
+		   : s[0] >= 0xc2	       ? 2
+					       : 0;
 	uint32_t c;
 
 	if (n == 0 || s[0] >= 0xf5)

@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* Copy text into out (capacity bytes, at least 8, with the NUL). Control bytes, backslashes,
- * bytes that are not UTF-8, and the characters that change the direction of writing become
- * \n, \t or \xNN. What does not fit is cut at a whole character and ends in "...".
- * Returns out. */
+/* Copy text into out (capacity bytes, at least 8, with the NUL). Control bytes,
+ * backslashes, bytes that are not UTF-8, and the characters that change the direction of
+ * writing become \n, \t or \xNN. What does not fit is cut at a whole character and ends
+ * in "...". Returns out. */
 const char *printable(char *out, size_t capacity, const char *text);
 
 #endif
