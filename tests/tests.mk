@@ -1,6 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests: built and run by `make check`. Included by the top Makefile.
+# What there is to run, and in which order, is in tests/run_layers.py; packages: tests/deps.
 
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
+UNIT_OBJ := $(UNIT_SRC:%.c=$(OBJ)/%.o)
 UNIT_BIN := $(UNIT_SRC:%.c=$(OUT)/%)
 
 # A unit test is one cmocka program linked with every object of the library, so that it
@@ -9,5 +12,54 @@ $(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 
+.SECONDARY: $(UNIT_OBJ)
+-include $(UNIT_OBJ:.o=.d)
+
+.PHONY: help
+help:
+	@printf '%s\n' \
+	'make                 build the command and the libraries into build/' \
+	'make VARIANT=asan    the same into build/asan: also hooks, tsan, coverage' \
+	'make quickstart      set up, build and show the main job on this machine' \
+	'make check           run every layer of the tests' \
+	'make check-LAYER     run one layer, or those of one kind: check-unit, check-unit-asan' \
+	'make check LAYERS="lint unit"   the same for several' \
+	'make layers          list the layers' \
+	'make lint            the checks of the source alone' \
+	'make format          lay out the C files as .clang-format says' \
+	'make coverage        unit and integration tests on the coverage variant, summed up' \
+	'make deps            install what is missing for building and testing (apt)' \
+	'make deps-build      install what is missing for building alone' \
+	'make install         install below PREFIX (/usr/local), honours DESTDIR' \
+	'make clean           remove build/'
+
+.PHONY: deps deps-build
+deps:
+	@tests/deps
+deps-build:
+	@tests/deps build
+
 .PHONY: unit-build
 unit-build: $(UNIT_BIN)
+
+# LAYERS="lint unit" selects; empty means all.
+LAYERS ?=
+.PHONY: check lint layers
+check: deps
+	@/usr/bin/python3 tests/run $(LAYERS)
+check-%: deps
+	@/usr/bin/python3 tests/run $*
+lint: deps
+	@/usr/bin/python3 tests/run lint
+layers:
+	@/usr/bin/python3 tests/run --list
+
+.PHONY: coverage
+coverage: deps
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
+	@/usr/bin/python3 tests/run unit-coverage integration-coverage-root
+	@/usr/bin/python3 tests/run_coverage
+
+.PHONY: format
+format:
+	@git ls-files -z '*.c' '*.h' | xargs -0 clang-format -i

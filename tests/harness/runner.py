@@ -35,6 +35,8 @@ def main(program, argv=None):
     program = os.path.abspath(program)
     root = find_root(program)
     options, arguments = parse(root, sys.argv[1:] if argv is None else argv)
+    # Told to stop: leave by the usual door, which removes folders and ends the tests.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not identity.entered(options.who):
         try:
             return identity.again(program, root, options.build, options.who, arguments)
@@ -195,6 +197,7 @@ def child(test, context, folder, log, pipe):
     outcome = "not ok"
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         adopt_orphans()
         redirect(log)
         tmp = os.path.join(folder, "tmp")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layers of the tests, cheap first: what each builds and which programs it runs.
+
+A layer whose programs are not there is a failure, never silence."""
+
+import dataclasses
+import pathlib
+
+# In the order of their cost to the reader of a failure, not of their running time.
+LINTS = ("includes", "sizes", "banned", "texts", "scripts", "headers", "symbols", "format",
+         "analyse", "selftest")
+WHO_ALL = ("root", "user", "userns")
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str
+    argv: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    name: str        # "lint", "unit-asan"; `LAYERS=unit` selects every unit-*
+    builds: tuple    # variants to build first
+    programs: tuple  # of Program
+    minutes: int     # limit of each program, wide
+    extra: bool = False  # run only when it is named
+
+
+def out(variant):
+    return "build" if variant == "release" else f"build/{variant}"
+
+
+def layers(root):
+    """Every layer, in running order."""
+    found = [Layer("lint", ("release",), tuple(
+        Program(name, (f"tests/lint/{name}",)) for name in LINTS), 15)]
+    found += [unit(root, variant) for variant in ("hooks", "asan")]
+    found += [suite("integration", variant, who)
+              for variant in ("hooks", "asan") for who in WHO_ALL]
+    found += [suite("hostile", "release", who) for who in ("user", "root")]
+    found += [suite("python", "release", who) for who in ("user", "root")]
+    found.append(Layer("install", ("release",),
+                       (Program("run", ("tests/install/run",)),), 10))
+    found.append(Layer("vm", ("hooks",), (Program("run", ("tests/vm/run", "--short")),), 30))
+    more = [unit(root, "coverage"), suite("integration", "coverage", "root"),
+            unit(root, "tsan")]
+    return found + [dataclasses.replace(layer, extra=True) for layer in more]
+
+
+def unit(root, variant):
+    """One cmocka program for each source, so that one which was not built is missed."""
+    names = sorted(p.stem for p in pathlib.Path(root, "tests/unit").glob("*_test.c"))
+    programs = tuple(Program(n, (f"{out(variant)}/tests/unit/{n}",)) for n in names)
+    return Layer(f"unit-{variant}", (variant,), programs, 5)
+
+
+def suite(name, variant, who):
+    """A program of tests/harness, as one identity, on one variant."""
+    title = f"{name}-{who}" if variant in ("hooks", "release") else f"{name}-{variant}-{who}"
+    argv = (f"tests/{name}/run", "--as", who, "--build", out(variant))
+    return Layer(title, (variant,), (Program("run", argv),), 20)
+
+
+def select(every, words):
+    """The layers that words name, in running order: `unit-asan`, or `unit` for all of its
+    kind; no word at all names every layer that is not extra. Raises LookupError for a word
+    that names none."""
+    if not words:
+        return [layer for layer in every if not layer.extra]
+    chosen = []
+    for word in words:
+        named = [x for x in every if x.name == word or
+                 x.name.startswith(word + "-") and not x.extra]
+        if not named:
+            raise LookupError(f"no layer is called {word}: "
+                              f"{' '.join(layer.name for layer in every)}")
+        chosen += named
+    return [layer for layer in every if layer in chosen]
