@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The denylist: what no box may do. The strict policy stands behind the same rows.
+ *
+ * KILL is for calls that only something breaking out, or an administrator, makes: the run
+ * ends there and the result names the call. An errno is for calls that honest programs
+ * make too, to find out whether they may: ENOSYS where they know how to do without, EPERM
+ * where that is what the kernel answers an ordinary user.
+ *
+ * ptrace is not here. A box's processes may debug each other; init cannot be attached to,
+ * and since Linux 4.8 a filter is asked again after a tracer has changed a call. */
+#include "seccomp/policy_row.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* CLONE_NEWTIME lies in clone's exit signal and cannot be asked for there. */
+#define CLONE_NEW_ANY                                                                  \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+enum {
+	SOCKET_TYPE = 0xf, /* the kernel's SOCK_TYPE_MASK; the rest are flags */
+	PERSONA_FREE = 0x0008 | 0x20000 | 0x40000, /* LINUX32, UNAME26, NO_RANDOMIZE */
+	PROTOCOL_MPTCP = 262,
+};
+
+/* Either internet family: the two differ in one bit. */
+#define INTERNET FIELD(0, 0xffffffff & ~(AF_INET ^ AF_INET6), AF_INET)
+
+/* A protocol of theirs. The others load modules (SCTP, DCCP, L2TP, SMC ...), which an
+ * unprivileged user can then attack. */
+#define INTERNET_PROTOCOL(number) \
+	PASS_IF2("socket", "internet protocols in daily use", INTERNET, IS(2, number))
+
+static const struct seccomp_row rows[] = {
+    FAIL("_sysctl", ENOSYS, "reads and writes kernel settings; gone since 5.5"),
+    KILL("acct", "process accounting of the whole host"),
+    FAIL("add_key", ENOSYS, "keyrings are not namespaced"),
+    FAIL("bpf", EPERM, "programs in the kernel; libraries probe for it"),
+    FAIL("chroot", EPERM, "the root is the box's; needs a capability"),
+    FAIL("clock_settime", EPERM, "the host's clock; date and test suites try it"),
+    FAIL("clock_settime64", EPERM, "the host's clock; date and test suites try it"),
+    KILL_IF("clone", "namespaces inside a box open kernel code to it",
+	    HAS(0, CLONE_NEW_ANY)),
+    FAIL("clone3", ENOSYS, "flags lie in memory; C libraries fall back to clone"),
+    KILL("delete_module", "kernel modules"),
+    FAIL("fanotify_init", EPERM, "watches of whole mounts; once for root alone"),
+    KILL("finit_module", "kernel modules"),
+    KILL("fsconfig", "mounts"),
+    KILL("fsmount", "mounts"),
+    KILL("fsopen", "mounts"),
+    KILL("fspick", "mounts"),
+    FAIL("get_mempolicy", ENOSYS, "memory placement is the host's; libnuma asks"),
+    KILL("init_module", "kernel modules"),
+    FAIL("io_uring_enter", ENOSYS, "calls that no filter sees; programs fall back"),
+    FAIL("io_uring_register", ENOSYS, "calls that no filter sees; programs fall back"),
+    FAIL("io_uring_setup", ENOSYS, "calls that no filter sees; programs fall back"),
+    FAIL_IF("ioctl", EPERM, "types into a terminal as if its user did", IS(1, TIOCSTI)),
+    FAIL_IF("ioctl", EPERM, "pastes into a virtual console", IS(1, TIOCLINUX)),
+    FAIL_IF("ioctl", EPERM, "loads line disciplines, a line of kernel holes",
+	    IS(1, TIOCSETD)),
+    FAIL_IF("ioctl", EPERM, "takes over the console's output", IS(1, TIOCCONS)),
+    FAIL("ioperm", EPERM, "hardware ports; hardware listers try it"),
+    FAIL("iopl", EPERM, "hardware ports; hardware listers try it"),
+    FAIL("kcmp", ENOSYS, "order of kernel addresses; graphics libraries ask"),
+    KILL("kexec_file_load", "replaces the kernel"),
+    KILL("kexec_load", "replaces the kernel"),
+    FAIL("keyctl", ENOSYS, "keyrings are not namespaced"),
+    FAIL("listns", ENOSYS, "lists namespaces of the host; new in 6.19"),
+    FAIL("lookup_dcookie", ENOSYS, "for a profiler of the whole host; gone since 6.7"),
+    FAIL("mbind", ENOSYS, "memory placement is the host's; libnuma asks"),
+    FAIL("memfd_secret", ENOSYS, "breaks up the host's memory map"),
+    FAIL("migrate_pages", ENOSYS, "memory placement is the host's"),
+    FAIL_IF("mknod", EPERM, "device nodes; pipes and sockets are free",
+	    FIELD(1, S_IFMT, S_IFCHR)),
+    FAIL_IF("mknod", EPERM, "device nodes; pipes and sockets are free",
+	    FIELD(1, S_IFMT, S_IFBLK)),
+    FAIL_IF("mknodat", EPERM, "device nodes; pipes and sockets are free",
+	    FIELD(2, S_IFMT, S_IFCHR)),
+    FAIL_IF("mknodat", EPERM, "device nodes; pipes and sockets are free",
+	    FIELD(2, S_IFMT, S_IFBLK)),
+    FAIL("modify_ldt", ENOSYS, "segments for 16-bit programs; a line of kernel holes"),
+    KILL("mount", "mounts"),
+    KILL("mount_setattr", "mounts"),
+    KILL("move_mount", "mounts"),
+    FAIL("move_pages", ENOSYS, "memory placement is the host's"),
+    FAIL("nfsservctl", ENOSYS, "the kernel's file server; gone since 3.1"),
+    FAIL("open_by_handle_at", ENOSYS, "opens files by number, past every directory"),
+    KILL("open_tree", "mounts"),
+    KILL("open_tree_attr", "mounts"),
+    FAIL("perf_event_open", ENOSYS, "measures the host; a line of kernel holes"),
+    PASS_IF("personality", "the flags that setarch and debuggers use",
+	    FIELD(0, 0xffffffff & ~PERSONA_FREE, 0)),
+    PASS_IF("personality", "asks which is set", IS(0, 0xffffffff)),
+    FAIL("personality", EPERM, "old execution domains"),
+    FAIL("pidfd_getfd", ENOSYS, "takes descriptors out of other processes"),
+    KILL("pivot_root", "mounts"),
+    FAIL("process_vm_readv", ENOSYS, "memory of other processes; strace falls back"),
+    FAIL("process_vm_writev", ENOSYS, "memory of other processes; strace falls back"),
+    FAIL("quotactl", EPERM, "disk quotas; file servers ask"),
+    FAIL("quotactl_fd", EPERM, "disk quotas; file servers ask"),
+    KILL("reboot", "stops the machine"),
+    FAIL("request_key", ENOSYS, "keyrings are not namespaced"),
+    FAIL("set_mempolicy", ENOSYS, "memory placement is the host's; libnuma asks"),
+    FAIL("set_mempolicy_home_node", ENOSYS, "memory placement is the host's"),
+    FAIL("setdomainname", EPERM, "the box's name is given"),
+    FAIL("sethostname", EPERM, "the box's name is given"),
+    KILL("setns", "enters other namespaces"),
+    FAIL("settimeofday", EPERM, "the host's clock; date and test suites try it"),
+    PASS_IF("socket", "local sockets", IS(0, AF_UNIX)),
+    FAIL_IF2("socket", EPERM, "raw packets; needs a capability", INTERNET,
+	     FIELD(1, SOCKET_TYPE, SOCK_RAW)),
+    FAIL_IF2("socket", EPERM, "raw packets under their oldest name", INTERNET,
+	     FIELD(1, SOCKET_TYPE, SOCK_PACKET)),
+    INTERNET_PROTOCOL(0),
+    INTERNET_PROTOCOL(IPPROTO_TCP),
+    INTERNET_PROTOCOL(IPPROTO_UDP),
+    INTERNET_PROTOCOL(IPPROTO_ICMP),
+    INTERNET_PROTOCOL(IPPROTO_ICMPV6),
+    INTERNET_PROTOCOL(PROTOCOL_MPTCP),
+    FAIL_IF("socket", EPROTONOSUPPORT, "protocols that load modules", INTERNET),
+    PASS_IF2("socket", "lists interfaces and addresses", IS(0, AF_NETLINK),
+	     IS(2, NETLINK_ROUTE)),
+    FAIL_IF("socket", EPROTONOSUPPORT, "firewall, audit, crypto and other channels",
+	    IS(0, AF_NETLINK)),
+    FAIL("socket", EAFNOSUPPORT, "vsock reaches the host; the rest load modules"),
+    FAIL("socketcall", ENOSYS, "arguments lie in memory; socket and others are free"),
+    PASS_IF("socketpair", "local sockets", IS(0, AF_UNIX)),
+    FAIL("socketpair", EAFNOSUPPORT, "pairs of any other kind load modules"),
+    FAIL("stime", EPERM, "the host's clock; date and test suites try it"),
+    KILL("swapoff", "the host's swap"),
+    KILL("swapon", "the host's swap"),
+    FAIL("sysfs", ENOSYS, "lists file systems; obsolete"),
+    FAIL("syslog", EPERM, "the kernel's log"),
+    KILL("umount", "mounts"),
+    KILL("umount2", "mounts"),
+    KILL("unshare", "makes namespaces"),
+    FAIL("uselib", ENOSYS, "loads libraries of a.out times"),
+    FAIL("userfaultfd", ENOSYS, "holds the kernel in the middle of a copy"),
+    FAIL("ustat", ENOSYS, "file systems by device number; obsolete"),
+    FAIL("vhangup", EPERM, "takes terminals away; needs a capability"),
+    FAIL("vm86", ENOSYS, "16-bit programs"),
+    FAIL("vm86old", ENOSYS, "16-bit programs"),
+};
+
+const struct seccomp_table seccomp_denylist = {rows, sizeof(rows) / sizeof(rows[0])};
+
+const struct seccomp_policy seccomp_policy_default = {
+    .name = "default",
+    .verdict = SECCOMP_ALLOW,
+    .tables = {&seccomp_denylist},
+};
