@@ -82,7 +82,8 @@ $(GEN)/version.h: Makefile
 # Between clone3 and exec the child shares the caller's memory: no stack protector, no
 # sanitizer, nothing that calls out.
 $(OBJ)/runtime/stub.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
-	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector
+	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector -ffreestanding \
+	-fno-tree-loop-distribute-patterns
 
 # The program that becomes PID 1: static, freestanding, the same in every variant but for
 # the test switches.

@@ -10,9 +10,11 @@
  */
 #include "runtime/layout.h"
 
+#include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	NOSUID = 2, /* mount(2) flags; <sys/mount.h> clashes with <linux/mount.h> */
@@ -157,11 +159,24 @@ static void fill_dev(struct plan *plan, const struct opened *opened)
 	mount_writable(plan, "shm", "dev/shm");
 }
 
+/* What this kernel lacks is found out here: a tree that is cloned and not attached costs
+ * the kernel a grace period when it is let go. */
+static bool kernel_has(const char *path)
+{
+	char host[64];
+
+	(void)snprintf(host, sizeof(host), "/%s", path);
+	return faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static void mask_proc(struct plan *plan)
 {
 	for (size_t i = 0; i < COUNT(proc_masks); i++) {
 		const char *path = proc_masks[i].path;
 		uint16_t slot;
+
+		if (!kernel_has(path))
+			continue;
 
 		switch (proc_masks[i].mask) {
 		case MASK_READ_ONLY:

@@ -3,9 +3,10 @@
  * The mount operations of the plan, one function a kind.
  *
  * Until the pivot the process still stands in its copy of the host's mounts. The new root
- * is built on a tmpfs (the carrier) that is attached on top of "/": absolute paths still
- * lead to the host, everything of the box is reached from descriptors. Trees are cloned
- * before anything is attached, so that nothing attached can hide a source.
+ * is built on a tmpfs (the carrier) that is attached over the host's /proc, the one directory
+ * that must be there (the id maps were just written through it); it is of no more use.
+ * Everything of the box is reached from descriptors. Trees are cloned before anything is
+ * attached, so that nothing attached can hide a source.
  */
 #include "runtime/init/init.h"
 
@@ -111,8 +112,8 @@ static char *put_number(char *end, uint64_t number)
 	return end;
 }
 
-/* The carrier. It is attached on top of "/" (not below any directory that the host may
- * lack); path walks that begin at "/" still begin at the mount beneath. */
+/* The carrier. Not on top of "/": the old root would then be two mounts deep, and detaching
+ * the top one would leave the host reachable by "/..". */
 static long op_root(struct init *init, const struct wire_op *op)
 {
 	char text[24];
@@ -138,7 +139,7 @@ static long op_root(struct init *init, const struct wire_op *op)
 		return fd;
 	init->carrier_fd = (int)fd;
 	init->root_fd = (int)fd;
-	return raw5(SYS_move_mount, fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+	return raw5(SYS_move_mount, fd, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 static long op_enter(struct init *init, const struct wire_op *op)
@@ -296,6 +297,22 @@ static void apply_all(struct init *init)
 	}
 }
 
+/* Nothing may lie on top of the new root: "/.." must be "/" itself. statx(2), stx_mnt_id. */
+static long check_detached(void)
+{
+	struct statx root, above;
+	long r;
+
+	memset(&root, 0, sizeof(root));
+	memset(&above, 0, sizeof(above));
+	r = raw5(SYS_statx, AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root);
+	if (r == 0)
+		r = raw5(SYS_statx, AT_FDCWD, "/..", 0, STATX_INO | STATX_MNT_ID, &above);
+	if (r == 0 && (root.stx_mnt_id != above.stx_mnt_id || root.stx_ino != above.stx_ino))
+		r = -EXDEV;
+	return r;
+}
+
 void mounts_apply(struct init *init)
 {
 	for (size_t i = 0; i < WIRE_SLOTS; i++)
@@ -307,6 +324,7 @@ void mounts_apply(struct init *init)
 	(void)STEP(init, STEP_PIVOT, NULL, raw2(SYS_pivot_root, ".", "."));
 	(void)STEP(init, STEP_DETACH, NULL, raw2(SYS_umount2, ".", OLD_MNT_DETACH));
 	(void)STEP(init, STEP_DETACH, NULL, raw1(SYS_chdir, "/"));
+	(void)STEP(init, STEP_DETACH, NULL, check_detached());
 	(void)raw1(SYS_close, init->root_fd);
 	if (init->carrier_fd != init->root_fd)
 		(void)raw1(SYS_close, init->carrier_fd);
