@@ -63,7 +63,7 @@ GEN_SRC  := $(wildcard seccomp/gen/*.c) $(wildcard seccomp/policy*.c) \
 INIT_SRC := $(wildcard runtime/init/*.c)
 PUBLIC   := $(wildcard include/*.h include/husk/*.h)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/seccomp_filters.o $(OBJ)/runtime/init_image.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/seccomp_filters.o $(OBJ)/runtime/init_program.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(OBJ)/%.o)
 INIT_OBJ := $(INIT_SRC:%.c=$(OBJ)/init/%.o)
 INIT     := $(OUT)/husk-init
@@ -97,7 +97,7 @@ $(INIT): $(INIT_OBJ)
 	@mkdir -p $(@D)
 	$(CC) -static -nostdlib -no-pie -Wl,--build-id=none,-z,noexecstack,-z,max-page-size=4096 \
 		-Wl,--gc-sections,-s $^ -o $@
-$(OBJ)/runtime/init_image.o: runtime/init_image.S $(INIT)
+$(OBJ)/runtime/init_program.o: runtime/init_program.S $(INIT)
 	@mkdir -p $(@D)
 	$(CC) -DINIT_PATH='"$(INIT)"' -c $< -o $@
 

@@ -2,6 +2,7 @@
 /* From a spec and a call to a running init. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/memfd.h>
 #include <linux/mount.h>

@@ -111,19 +111,27 @@ static int read_report(struct run *run)
 	return -1;
 }
 
+static struct wire_progress read_progress(const struct run *run)
+{
+	struct wire_progress progress = {0};
+
+	if (pread(run->block_fd, &progress, sizeof(progress),
+		  offsetof(struct wire_header, progress)) != (ssize_t)sizeof(progress))
+		progress = (struct wire_progress){0};
+	return progress;
+}
+
 /* Init is dead without a word. How far it came it wrote into the plan; the stub left its
  * failure in our own memory. */
 static void note_lost(struct run *run)
 {
 	struct box_outcome *outcome = run->outcome;
-	struct wire_progress progress = {0};
+	struct wire_progress progress = read_progress(run);
 
 	if (run->stub.step != 0) {
 		run_failed(run, run->stub.step, run->stub.error, NULL);
 		return;
 	}
-	(void)pread(run->block_fd, &progress, sizeof(progress),
-		    offsetof(struct wire_header, progress));
 	if (progress.started) {
 		outcome->end = BOX_LOST;
 		outcome->started = true;
@@ -230,13 +238,8 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 
 static void note_progress(struct run *run)
 {
-	struct wire_progress progress = {0};
-
-	if (run->outcome->end != BOX_TIMED_OUT && run->outcome->end != BOX_CANCELLED)
-		return;
-	(void)pread(run->block_fd, &progress, sizeof(progress),
-		    offsetof(struct wire_header, progress));
-	run->outcome->started = progress.started != 0;
+	if (run->outcome->end == BOX_TIMED_OUT || run->outcome->end == BOX_CANCELLED)
+		run->outcome->started = read_progress(run).started != 0;
 }
 
 void run_supervise(struct run *run)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From options to what every box of the session has in common. */
 #include <errno.h>
+#include <linux/filter.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,8 +161,8 @@ static int set_filter(const char *name, struct box_spec *spec, struct husk_error
 			return r;
 	}
 	r = copy_program(&spec->filter, &spec->plain, err);
-	if (r == 0)
-		seccomp_without_notify(&spec->plain);
+	if (r == 0 && seccomp_without_notify(&spec->plain) < 0)
+		r = error_oom(err, "seccomp");
 	return r;
 }
 
