@@ -35,6 +35,7 @@ def layers(root):
     """Every layer, in running order."""
     found = [Layer("lint", ("release",), tuple(
         Program(name, (f"tests/lint/{name}",)) for name in LINTS), 15)]
+    found.append(Layer("frame", (), (Program("selftest", ("tests/harness/selftest",)),), 5))
     found += [unit(root, variant) for variant in ("hooks", "asan")]
     found += [suite("integration", variant, who)
               for variant in ("hooks", "asan") for who in WHO_ALL]

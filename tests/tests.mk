@@ -6,9 +6,10 @@ UNIT_SRC := $(wildcard tests/unit/*_test.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(OBJ)/%.o)
 UNIT_BIN := $(UNIT_SRC:%.c=$(OUT)/%)
 
-# A unit test is one cmocka program linked with every object of the library, so that it
-# sees internal symbols; GEN_SRC objects are shared with the generator.
-$(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(LIB_OBJ)
+# A unit test is one cmocka program linked with every object of the library and of the
+# command (but for its main), so that it sees internal symbols.
+UNIT_LINK := $(LIB_OBJ) $(filter-out $(OBJ)/cli/main.o,$(CLI_OBJ))
+$(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_LINK)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 

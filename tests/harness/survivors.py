@@ -146,26 +146,39 @@ def descriptors(pid="self"):
 
 
 @contextlib.contextmanager
-def unchanged(mount=True, cgroup=True, temp=True, fd=True, seconds=3.0):
+def unchanged(mount=True, cgroup=True, temp=True, fd=True, seconds=10.0):
     """Fail where the block left a mount, a cgroup, a temporary file of ours, or a descriptor
-    of this process behind. Something slow to go gets a few seconds. Use it in a test that
-    runs alone: the neighbour's files look the same."""
-    views = {"mounts": mounts if mount else None, "cgroups": cgroups if cgroup else None,
+    of this process behind. What is new gets some seconds to go: it may be slow, or belong
+    to another run on this machine. Use it in a test that runs alone."""
+    views = {"mounts": mount_count if mount else None,
+             "cgroups": cgroups if cgroup else None,
              "temporary files": temporary_files if temp else None,
-             "descriptors": descriptors if fd else None}
+             "descriptors": descriptor_set if fd else None}
     views = {what: view for what, view in views.items() if view}
     before = {what: view() for what, view in views.items()}
     yield
-    poll(lambda: all(view() == before[what] for what, view in views.items()), seconds, 0.1)
-    for what, view in views.items():
-        after = view()
-        if after != before[what]:
-            raise Failure(f"{what} changed: {difference(before[what], after)}")
+    new = {what: view() - before[what] for what, view in views.items()}
+
+    def all_gone():
+        for what, view in views.items():
+            new[what] &= view()
+        return not any(new.values())
+
+    if poll(all_gone, seconds, 0.1):
+        return
+    left = [f"{what} left behind: {sorted(new[what])[:5]}" for what in views if new[what]]
+    raise Failure("; ".join(left))
 
 
-def difference(before, after):
-    if isinstance(before, dict):
-        before, after = set(before.items()), set(after.items())
-    gone = [item for item in before if item not in after]
-    new = [item for item in after if item not in before]
-    return f"new {new[:5]}, gone {gone[:5]}, {len(list(before))} before, {len(list(after))} after"
+def mount_count():
+    """Each mount as (mount point, how many lie there up to this one)."""
+    counts = {}
+    found = set()
+    for point in mounts():
+        counts[point] = counts.get(point, 0) + 1
+        found.add((point, counts[point]))
+    return found
+
+
+def descriptor_set():
+    return set(descriptors().items())

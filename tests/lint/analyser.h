@@ -16,8 +16,8 @@ long analyser_call(long nr, long a, long b, long c, long d, long e, long f);
 #ifndef ANALYSE_INIT
 #include <errno.h>
 
-/* What errno may be after a failure: concrete values, since the analyser does not know that
- * the negative of a positive number is negative (`return -errno`). */
+/* What errno may be after a failure: concrete values, since the analyser does not know
+ * that the negative of a positive number is negative (`return -errno`). */
 int analyser_pick(void);
 static const int analyser_errors[] = {EIO, EINTR, ENOENT, EEXIST};
 
