@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cgroup/name.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 16 };
+
+static bool digits_end(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == CGROUP_NAME_DIGITS &&
+	       text[CGROUP_NAME_DIGITS] == '\0';
+}
+
+enum cgroup_name_kind cgroup_name_kind(const char *name)
+{
+	if (strncmp(name, CGROUP_LEAF_PREFIX, strlen(CGROUP_LEAF_PREFIX)) == 0)
+		return digits_end(name + strlen(CGROUP_LEAF_PREFIX))
+			   ? CGROUP_NAME_LEAF
+			   : CGROUP_NAME_FOREIGN;
+	if (strncmp(name, CGROUP_BOX_PREFIX, strlen(CGROUP_BOX_PREFIX)) == 0)
+		return digits_end(name + strlen(CGROUP_BOX_PREFIX)) ? CGROUP_NAME_BOX
+								    : CGROUP_NAME_FOREIGN;
+	return CGROUP_NAME_FOREIGN;
+}
+
+int cgroup_name_random(const char *prefix, char ret[CGROUP_NAME_SIZE])
+{
+	uint64_t number;
+	ssize_t n;
+
+	do
+		n = getrandom(&number, sizeof(number), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(number))
+		return n < 0 ? -errno : -EIO;
+	(void)snprintf(ret, CGROUP_NAME_SIZE, "%s%016llx", prefix,
+		       (unsigned long long)number);
+	return 0;
+}
+
+int cgroup_name_lock(int dir, const char *name, const char *lock_file, int flags)
+{
+	CLEANUP_FD int fd = -1;
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s%s%s", name, lock_file[0] ? "/" : "",
+		       lock_file);
+	fd = openat(dir, path, flags | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+int cgroup_name_claim(int dir, const char *name, const char *lock_file, int flags)
+{
+	int fd;
+
+	if (mkdirat(dir, name, 0755) < 0)
+		return -errno;
+	fd = cgroup_name_lock(dir, name, lock_file, flags);
+	/* A sweeper that has the lock removes the directory; for any other failure we do.
+	 */
+	if (fd < 0 && fd != -EWOULDBLOCK && fd != -ENOENT)
+		(void)unlinkat(dir, name, AT_REMOVEDIR);
+	return fd;
+}
+
+int cgroup_name_make(int dir, const char *prefix, const char *lock_file, int flags,
+		     char ret[CGROUP_NAME_SIZE])
+{
+	int r = -EEXIST;
+
+	for (int i = 0; i < TRIES; i++) {
+		r = cgroup_name_random(prefix, ret);
+		if (r < 0)
+			return r;
+		r = cgroup_name_claim(dir, ret, lock_file, flags);
+		if (r != -EEXIST && r != -EWOULDBLOCK && r != -ENOENT)
+			return r;
+	}
+	return r;
+}

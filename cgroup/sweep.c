@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A directory of ours whose lock can be had was left by a caller that is dead (with all
+ * its forks). A box in it is killed, though its init does not outlive its caller by much
+ * anyway. Each v1 hierarchy is swept by itself: what belongs together may lie in
+ * different groups for each, and each directory has a lock of its own.
+ */
+#include "cgroup/sweep.h"
+
+#include "cgroup/kill.h"
+
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_PAUSE_US = 20, LAST_PAUSE_US = 5000, GIVE_UP_US = 2000000 };
+
+/* Trees are shallow; this only keeps a strange one from exhausting descriptors. */
+enum { DEPTH_MAX = 32 };
+
+static int kill_all(int dir, const char *name)
+{
+	int r = cgroup_write(dir, name, "cgroup.kill", "1");
+
+	if (r != -ENOENT)
+		return r;
+	(void)cgroup_write(dir, name, "pids.max", "0");
+	return cgroup_kill_listed(dir, name);
+}
+
+int cgroup_remove_box(int dir, const char *name)
+{
+	long pause = FIRST_PAUSE_US;
+	bool killed = false;
+
+	for (long waited = 0; waited < GIVE_UP_US; waited += pause) {
+		if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY)
+			return -errno;
+		/* The last process may be gone for everybody but the kernel: wait a
+		 * little before believing that there are others. */
+		if (!killed && waited > LAST_PAUSE_US) {
+			(void)kill_all(dir, name);
+			killed = true;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = pause * 1000}, NULL);
+		pause = pause * 2 > LAST_PAUSE_US ? LAST_PAUSE_US : pause * 2;
+	}
+	return -EBUSY;
+}
+
+/* 1 where it was removed. */
+static int sweep_one(int dir, const char *name, enum cgroup_name_kind kind, bool unified)
+{
+	CLEANUP_FD int lock =
+	    unified ? cgroup_name_lock(dir, name, "", O_RDONLY | O_DIRECTORY)
+		    : cgroup_name_lock(dir, name, "tasks", O_RDONLY);
+
+	if (lock < 0)
+		return 0;
+	if (kind == CGROUP_NAME_LEAF)
+		return unlinkat(dir, name, AT_REMOVEDIR) == 0;
+	return cgroup_remove_box(dir, name) == 0;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+/* A stream of its own over a directory that stays open. */
+static DIR *list(int dir)
+{
+	CLEANUP_FD int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+
+	if (stream)
+		(void)fd_take(&fd);
+	return stream;
+}
+
+static int sweep_tree(int dir, bool unified, int depth)
+{
+	__attribute__((cleanup(close_dir))) DIR *stream = list(dir);
+	struct dirent *entry;
+	int removed = 0;
+
+	while (stream && (entry = readdir(stream))) {
+		enum cgroup_name_kind kind = cgroup_name_kind(entry->d_name);
+		CLEANUP_FD int below = -1;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		if (kind != CGROUP_NAME_FOREIGN) {
+			removed += sweep_one(dir, entry->d_name, kind, unified);
+			continue;
+		}
+		if (depth == 0)
+			continue;
+		below = openat(dir, entry->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0)
+			removed += sweep_tree(below, unified, depth - 1);
+	}
+	return removed;
+}
+
+int cgroup_sweep_group(int dir, bool unified)
+{
+	return sweep_tree(dir, unified, 0);
+}
+
+void cgroup_sweep_place(const struct cgroup_place *place)
+{
+	for (size_t i = 0; i < place->count; i++)
+		(void)cgroup_sweep_group(place->groups[i].dir,
+					 place->driver != CGROUP_V1);
+}
+
+int cgroup_sweep(void)
+{
+	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
+	int removed = 0;
+	int r = cgroup_view_read(&view);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < view.count; i++) {
+		CLEANUP_FD int root = cgroup_open_group(&view.list[i], "");
+
+		if (root >= 0)
+			removed += sweep_tree(root, view.list[i].unified, DEPTH_MAX);
+	}
+	return removed;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's rules that this follows (Documentation/admin-guide/cgroup-v2.rst):
+ * - A group other than the real root cannot both hold processes and give controllers to
+ * its children. So either our group is ours alone and we move to a leaf, or boxes go
+ * below a group above us that holds no processes.
+ * - Without privilege, a process can be put into a group only where the common ancestor
+ * of both may be written to. So the spot is our own group or one above it, never
+ * elsewhere.
+ * - Below a threaded group there is no memory controller.
+ *
+ * And systemd's (its "Control Group APIs and Delegation"): groups of units are managed by
+ * systemd alone, except for those that it delegates, which it marks with an extended
+ * attribute. Being able to write to a group does not make it ours.
+ */
+#include "cgroup/v2_spot.h"
+
+#include "base/fd.h"
+#include "base/memory.h"
+#include "cgroup/knob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { LIST_SIZE = 64 << 10 };
+
+enum inhabitants { NOBODY, ONLY_US, OTHERS };
+
+/* What is read about one group. */
+struct facts {
+	bool writable;
+	int write_errno;
+	const char *unwritable; /* which file */
+	bool root;		/* the real root of the hierarchy */
+	bool threaded;
+	unsigned available, enabled;
+	enum inhabitants inhabitants;
+};
+
+unsigned cgroup_spot_controllers(int dir, const char *file)
+{
+	char text[512];
+	ssize_t n = cgroup_read(dir, ".", file, text, sizeof(text));
+
+	return n > 0 ? cgroup_controllers_in(text, (size_t)n, ' ') & CGROUP_CAP_BITS : 0;
+}
+
+static enum inhabitants read_inhabitants(int dir)
+{
+	CLEANUP_FREE char *text = malloc(LIST_SIZE);
+	enum inhabitants found = NOBODY;
+	const char *at = text;
+	ssize_t n;
+
+	if (!text)
+		return OTHERS;
+	n = cgroup_read(dir, ".", "cgroup.procs", text, LIST_SIZE);
+	if (n < 0)
+		return OTHERS;
+	while (*at) {
+		char *end;
+
+		/* 0 is a process outside of our PID namespace. */
+		if (strtol(at, &end, 10) != getpid())
+			return OTHERS;
+		found = ONLY_US;
+		at = *end == '\n' ? end + 1 : end;
+	}
+	return found;
+}
+
+static void read_facts(int dir, struct facts *ret)
+{
+	static const char *const needed[] = {".", "cgroup.procs",
+					     "cgroup.subtree_control"};
+	char type[64];
+
+	*ret = (struct facts){.writable = true};
+	for (size_t i = 0; ret->writable && i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (faccessat(dir, needed[i], W_OK, AT_EACCESS) < 0) {
+			ret->writable = false;
+			ret->write_errno = errno;
+			ret->unwritable = i == 0 ? NULL : needed[i];
+		}
+	/* The real root has no such file. */
+	if (cgroup_read(dir, ".", "cgroup.type", type, sizeof(type)) < 0)
+		ret->root = true;
+	else
+		ret->threaded = strcmp(type, "domain\n") != 0;
+	ret->available = cgroup_spot_controllers(dir, "cgroup.controllers");
+	ret->enabled = cgroup_spot_controllers(dir, "cgroup.subtree_control");
+	ret->inhabitants = ret->root ? NOBODY : read_inhabitants(dir);
+}
+
+/* Can boxes be put below a group with these facts, and what must be done first? */
+static enum cgroup_why decide(const struct facts *facts, bool own, enum cgroup_step *ret)
+{
+	if (!facts->writable)
+		return facts->write_errno == EROFS ? CGROUP_READ_ONLY : CGROUP_NOT_OURS;
+	if (facts->threaded)
+		return CGROUP_THREADED;
+	if (!facts->available)
+		return CGROUP_NO_CONTROLLER;
+	*ret = CGROUP_STEP_NONE;
+	if ((facts->available & ~facts->enabled) == 0)
+		return CGROUP_CLEAR;
+	if (facts->inhabitants == NOBODY)
+		*ret = CGROUP_STEP_ENABLE;
+	else if (facts->inhabitants == ONLY_US && own)
+		*ret = CGROUP_STEP_MOVE;
+	else
+		return CGROUP_BUSY;
+	return CGROUP_CLEAR;
+}
+
+static bool marked_delegated(int dir)
+{
+	/* The first may be read by anybody (systemd 251 and Linux 5.7), the second by
+	 * root. */
+	static const char *const marks[] = {"user.delegate", "trusted.delegate"};
+	char value[8];
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (fgetxattr(dir, marks[i], value, sizeof(value)) == 1 &&
+		    value[0] == '1')
+			return true;
+	return false;
+}
+
+/* Does systemd give groups of this name to units? */
+static bool names_unit(const char *path)
+{
+	static const char *const kinds[] = {".service", ".scope", ".slice",
+					    ".socket",	".mount", ".swap"};
+	size_t size = strlen(path);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t kind = strlen(kinds[i]);
+
+		if (size > kind && strcmp(path + size - kind, kinds[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Make path that of the group above. False at the mount point. */
+static bool go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (path[0] == '\0')
+		return false;
+	if (slash)
+		*slash = '\0';
+	else
+		path[0] = '\0';
+	return true;
+}
+
+/*
+ * How far up groups may be ours. top is the path of our own group on entry. On return it
+ * is that of the delegated group that we are in, else of the first group that is a
+ * unit's, else the mount point. 1: delegated; 0: not; or -errno.
+ */
+static int find_top(const struct cgroup_hierarchy *hierarchy, char *top)
+{
+	do {
+		CLEANUP_FD int dir = cgroup_open_group(hierarchy, top);
+
+		if (dir < 0)
+			return dir;
+		if (marked_delegated(dir))
+			return 1;
+		if (names_unit(top))
+			return 0;
+	} while (go_up(top));
+	return 0;
+}
+
+static void note(const struct cgroup_view *view, const struct cgroup_spot *spot,
+		 const char *file, enum cgroup_why why, int sys_errno,
+		 struct cgroup_obstacle *ret)
+{
+	char shown[sizeof(ret->path)];
+
+	cgroup_show_path(cgroup_view_unified(view), spot->path, file, shown,
+			 sizeof(shown));
+	cgroup_obstacle_at(ret, why, sys_errno, spot->dir, file, shown);
+}
+
+/* Look at one group. The obstacle is that of the first one looked at. */
+static bool consider(const struct cgroup_view *view, bool own, struct cgroup_spot *spot,
+		     struct cgroup_obstacle *why)
+{
+	struct facts facts;
+	enum cgroup_why blocked;
+
+	read_facts(spot->dir, &facts);
+	spot->available = facts.available;
+	spot->enabled = facts.enabled;
+	blocked = decide(&facts, own, &spot->step);
+	if (blocked == CGROUP_CLEAR)
+		return true;
+	if (why->why == CGROUP_CLEAR)
+		note(view, spot, facts.writable ? NULL : facts.unwritable, blocked,
+		     facts.write_errno, why);
+	return false;
+}
+
+int cgroup_spot_find(const struct cgroup_view *view, struct cgroup_spot *ret,
+		     struct cgroup_obstacle *why)
+{
+	const struct cgroup_hierarchy *hierarchy = cgroup_view_unified(view);
+	CLEANUP_FREE char *top = strdup(hierarchy->own);
+	bool own = true;
+	int delegated;
+
+	*why = (struct cgroup_obstacle){.why = CGROUP_CLEAR, .owner = CGROUP_NO_OWNER};
+	*ret = (struct cgroup_spot){.dir = -1};
+	if (!top)
+		return -ENOMEM;
+	if (strlen(top) >= sizeof(ret->path))
+		return -ENAMETOOLONG;
+	(void)snprintf(ret->path, sizeof(ret->path), "%s", top);
+	delegated = find_top(hierarchy, top);
+	if (delegated < 0)
+		return delegated;
+	do {
+		ret->dir = cgroup_open_group(hierarchy, ret->path);
+		if (ret->dir < 0)
+			return ret->dir;
+		if (!delegated && view->systemd) {
+			note(view, ret, NULL, CGROUP_NOT_DELEGATED, 0, why);
+			fd_close(&ret->dir);
+			return 0;
+		}
+		if (consider(view, own, ret, why))
+			return 1;
+		fd_close(&ret->dir);
+		/* A threaded group's neighbours are no way out for a process that is in
+		 * it. */
+		if (own && why->why == CGROUP_THREADED)
+			return 0;
+		own = false;
+	} while (strcmp(ret->path, top) != 0 && go_up(ret->path));
+	return 0;
+}
