@@ -26,6 +26,8 @@ enum box_root {
 	BOX_ROOT_DIR,  /* a directory that holds a root file system */
 };
 
+struct host_views;
+
 struct box_mount {
 	struct source source;
 	char *target; /* heap; relative to the root, normalised */
@@ -53,10 +55,11 @@ struct box_spec {
 	int init_fd;	/* the init program, sealed */
 	int caller_fd;	/* pidfd of this process */
 	pid_t caller_pid;
+	struct host_views *views; /* runtime/layout.h */
 	int mapping_fd; /* user namespace for id-mapped mounts, or -1 */
 };
 
-/* Make what is held while the session lives (the last three of box_spec); everything above
+/* Make what is held while the session lives (the last of box_spec); everything above
  * them must be set. HUSK_E_SYSTEM, HUSK_E_MEMORY. */
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err);
 /* Release everything that spec owns. */

@@ -161,21 +161,24 @@ static void fill_dev(struct plan *plan, const struct opened *opened)
 
 /* What this kernel lacks is found out here: a tree that is cloned and not attached costs
  * the kernel a grace period when it is let go. */
-static bool kernel_has(const char *path)
+void layout_find_masks(struct host_views *views)
 {
 	char host[64];
 
-	(void)snprintf(host, sizeof(host), "/%s", path);
-	return faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	for (size_t i = 0; i < COUNT(proc_masks); i++) {
+		(void)snprintf(host, sizeof(host), "/%s", proc_masks[i].path);
+		if (faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			views->proc_masks |= UINT32_C(1) << i;
+	}
 }
 
-static void mask_proc(struct plan *plan)
+static void mask_proc(struct plan *plan, uint32_t present)
 {
 	for (size_t i = 0; i < COUNT(proc_masks); i++) {
 		const char *path = proc_masks[i].path;
 		uint16_t slot;
 
-		if (!kernel_has(path))
+		if (!(present & UINT32_C(1) << i))
 			continue;
 
 		switch (proc_masks[i].mask) {
@@ -259,7 +262,7 @@ void layout_build(struct plan *plan, const struct box_spec *spec, const struct b
 	fill_dev(plan, &opened);
 	add_code(plan, call);
 	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
-	mask_proc(plan);
+	mask_proc(plan, spec->views->proc_masks);
 	fill_sys(plan, &opened);
 	if (host)
 		layout_host_fill(&layout);

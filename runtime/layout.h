@@ -14,21 +14,45 @@ struct layout_trees {
 	int *mounts; /* mount_count of them, or NULL */
 };
 
+/* What of the host a box can see, found out once for a session: looking costs more than
+ * using. */
+enum { VIEWS_MAX = 48, VIEW_PATH = 128, LINKS_MAX = 8, LINK_TARGET = 64 };
+
+struct host_view {
+	char path[VIEW_PATH]; /* without a leading slash */
+	bool directory;
+};
+
+struct host_link {
+	const char *name;
+	char target[LINK_TARGET];
+};
+
+struct host_views {
+	struct host_view views[VIEWS_MAX]; /* /usr is the first */
+	size_t view_count;
+	struct host_link links[LINKS_MAX]; /* of a merged /usr */
+	size_t link_count;
+	uint32_t proc_masks;		   /* bit i: row i of the table of masks is in this kernel */
+};
+
+/* Look. NULL on lack of memory; the caller's, released with free(3). */
+struct host_views *host_views_new(void);
+/* layout.c's part of it. */
+void layout_find_masks(struct host_views *views);
+
 /* Add all mount operations of a box to the plan. */
 void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
 		  const struct layout_trees *trees);
 
 /* -- between layout.c and the two kinds of root --------------------------------------- */
-struct host_view;
-
 struct layout {
 	struct plan *plan;
 	const struct box_spec *spec;
 	const struct layout_trees *trees;
 	uint64_t extra;		 /* bytes of tmpfs that the skeleton needs */
-	struct host_view *views; /* layout_host.c's own, heap */
-	size_t view_count;
-	uint16_t image_slot;	 /* layout_dir.c's own */
+	uint16_t view_slots[VIEWS_MAX]; /* layout_host.c's own */
+	uint16_t image_slot;		/* layout_dir.c's own */
 };
 
 /* Trees of the host are opened first (nothing attached may hide them)... */

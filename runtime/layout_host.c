@@ -39,52 +39,27 @@ static const struct {
 	{"etc/ssl/openssl.cnf", "openssl(1) does not start without"},
 };
 
-enum {
-	VIEWS_MAX = 48,
-	VIEW_PATH = 128,
-	ETC_TEXT = 4096,
-};
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-/* Trees opened by layout_host_open, mounted by layout_host_root and _fill. */
-struct host_view {
-	char path[VIEW_PATH]; /* without a leading slash */
-	bool directory;
-	uint16_t slot;
-};
-
-static uint16_t open_view(struct plan *plan, const char *path)
-{
-	char host[VIEW_PATH + 1];
-	uint16_t slot;
-
-	(void)snprintf(host, sizeof(host), "/%s", path);
-	slot = plan_tree_open(plan, host, WIRE_RECURSIVE, 0, 0);
-	plan_tree_attr(plan, slot, host, read_only, true);
-	return slot;
-}
-
-static void add_view(struct layout *layout, const char *path)
+static void add_view(struct host_views *views, const char *path)
 {
 	struct host_view *view;
 	struct stat st;
 	char host[VIEW_PATH + 1];
 
-	if (layout->view_count == VIEWS_MAX || strlen(path) >= VIEW_PATH)
+	if (views->view_count == VIEWS_MAX || strlen(path) >= VIEW_PATH)
 		return;
 	(void)snprintf(host, sizeof(host), "/%s", path);
 	if (lstat(host, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
 		return;
-	view = &layout->views[layout->view_count++];
+	view = &views->views[views->view_count++];
 	(void)snprintf(view->path, sizeof(view->path), "%s", path);
 	view->directory = S_ISDIR(st.st_mode);
-	view->slot = open_view(layout->plan, path);
 }
 
-static void add_pattern(struct layout *layout, const char *pattern)
+static void add_pattern(struct host_views *views, const char *pattern)
 {
 	char host[VIEW_PATH + 1];
 	glob_t found;
@@ -92,43 +67,60 @@ static void add_pattern(struct layout *layout, const char *pattern)
 	(void)snprintf(host, sizeof(host), "/%s", pattern);
 	if (glob(host, 0, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			add_view(layout, found.gl_pathv[i] + 1);
+			add_view(views, found.gl_pathv[i] + 1);
 	}
 	globfree(&found);
 }
 
-void layout_host_open(struct layout *layout)
-{
-	layout->views = calloc(VIEWS_MAX, sizeof(*layout->views));
-	if (!layout->views) {
-		layout->plan->error = -ENOMEM;
-		return;
-	}
-	add_view(layout, "usr");
-	for (size_t i = 0; i < COUNT(program_dirs); i++)
-		add_view(layout, program_dirs[i]);
-	for (size_t i = 0; i < COUNT(etc_views); i++) {
-		if (strchr(etc_views[i].path, '*'))
-			add_pattern(layout, etc_views[i].path);
-		else
-			add_view(layout, etc_views[i].path);
-	}
-}
-
 /* The links of a merged /usr, as they are here; only those that stay inside. */
-static void program_links(struct plan *plan)
+static void add_link(struct host_views *views, const char *name)
 {
-	char host[16], target[64];
+	struct host_link *link = &views->links[views->link_count];
+	char host[16];
 	ssize_t n;
 
+	(void)snprintf(host, sizeof(host), "/%s", name);
+	n = readlink(host, link->target, sizeof(link->target) - 1);
+	if (n <= 0)
+		return;
+	link->target[n] = '\0';
+	if (strncmp(link->target, "usr/", 4) != 0 && strncmp(link->target, "/usr/", 5) != 0)
+		return;
+	link->name = name;
+	views->link_count++;
+}
+
+struct host_views *host_views_new(void)
+{
+	struct host_views *views = calloc(1, sizeof(*views));
+
+	if (!views)
+		return NULL;
+	add_view(views, "usr");
 	for (size_t i = 0; i < COUNT(program_dirs); i++) {
-		(void)snprintf(host, sizeof(host), "/%s", program_dirs[i]);
-		n = readlink(host, target, sizeof(target) - 1);
-		if (n <= 0)
-			continue;
-		target[n] = '\0';
-		if (strncmp(target, "usr/", 4) == 0 || strncmp(target, "/usr/", 5) == 0)
-			plan_symlink(plan, program_dirs[i], target);
+		add_view(views, program_dirs[i]);
+		add_link(views, program_dirs[i]);
+	}
+	for (size_t i = 0; i < COUNT(etc_views); i++) {
+		if (strchr(etc_views[i].path, '*'))
+			add_pattern(views, etc_views[i].path);
+		else
+			add_view(views, etc_views[i].path);
+	}
+	layout_find_masks(views);
+	return views;
+}
+
+void layout_host_open(struct layout *layout)
+{
+	const struct host_views *views = layout->spec->views;
+	struct plan *plan = layout->plan;
+	char host[VIEW_PATH + 1];
+
+	for (size_t i = 0; i < views->view_count; i++) {
+		(void)snprintf(host, sizeof(host), "/%s", views->views[i].path);
+		layout->view_slots[i] = plan_tree_open(plan, host, WIRE_RECURSIVE, 0, 0);
+		plan_tree_attr(plan, layout->view_slots[i], host, read_only, true);
 	}
 }
 
@@ -159,9 +151,9 @@ void layout_host_root(struct layout *layout)
 
 	plan_mount(plan, plan_tree_inner(plan, "root", WIRE_CARRIER), "root", WIRE_CARRIER,
 		   STEP_NEW_ROOT);
-	if (layout->spec->writable_root && layout->view_count > 0) {
+	if (layout->spec->writable_root) {
 		plan_dir(plan, "root/usr", 0755);
-		overlay_usr(plan, layout->views[0].slot);
+		overlay_usr(plan, layout->view_slots[0]);
 	}
 	plan_enter(plan, "root");
 	plan_dir(plan, "dev", 0755);
@@ -202,22 +194,22 @@ static void user_targets(struct layout *layout)
 
 void layout_host_fill(struct layout *layout)
 {
+	const struct host_views *views = layout->spec->views;
 	struct plan *plan = layout->plan;
 
 	own_directories(plan);
-	program_links(plan);
-	for (size_t i = 0; i < layout->view_count; i++) {
-		const struct host_view *view = &layout->views[i];
+	for (size_t i = 0; i < views->link_count; i++)
+		plan_symlink(plan, views->links[i].name, views->links[i].target);
+	for (size_t i = 0; i < views->view_count; i++) {
+		const struct host_view *view = &views->views[i];
 
 		if (i == 0 && layout->spec->writable_root)
 			continue; /* /usr is the overlay's */
 		plan_dirs(plan, view->path, view->directory);
 		if (!view->directory)
 			plan_file(plan, view->path, "", 0, 0644);
-		plan_mount(plan, view->slot, view->path, 0, STEP_MOUNT_TREE);
+		plan_mount(plan, layout->view_slots[i], view->path, 0, STEP_MOUNT_TREE);
 	}
 	layout_etc(layout, "", true);
 	user_targets(layout);
-	free(layout->views);
-	layout->views = NULL;
 }

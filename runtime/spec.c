@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "runtime/box.h"
 #include "runtime/init_image.h"
+#include "runtime/layout.h"
 
 /* A target below a link of the root file system is mounted where the link leads inside that
  * root: /lib/x at /usr/lib/x. On the host's own root only its program directories count. */
@@ -78,6 +79,9 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 		r = init_image_open(&spec->init_fd, err);
 	if (r < 0)
 		return r;
+	spec->views = host_views_new();
+	if (!spec->views)
+		return error_oom(err, "session");
 	spec->caller_pid = getpid();
 	spec->caller_fd = (int)syscall(SYS_pidfd_open, spec->caller_pid, 0);
 	if (spec->caller_fd < 0) {
@@ -110,6 +114,8 @@ void box_spec_deinit(struct box_spec *spec)
 		free(spec->mounts[i].target);
 	}
 	free(spec->mounts);
+	free(spec->views);
+	spec->views = NULL;
 	spec->mounts = NULL;
 	spec->mount_count = 0;
 	seccomp_program_deinit(&spec->filter);
