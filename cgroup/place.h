@@ -33,9 +33,9 @@ struct cgroup_place {
 	struct cgroup_group groups[CGROUP_GROUPS];
 	size_t count;
 	struct cgroup_obstacle missing[CGROUP_CAPS]; /* why a cap cannot be had here */
-	int leaf; /* the locked directory that the caller was moved to, or -1 */
-	bool
-	    must_move; /* more could be had by moving the caller, which was not allowed */
+	int leaf;	/* the locked directory that the caller was moved to, or -1 */
+	bool systemd;	/* the machine was booted with it */
+	bool must_move; /* more is to be had by moving the caller */
 	bool oom_killer_off; /* v1: boxes would inherit a switched-off OOM killer */
 	bool clone_into;     /* v2: the kernel knows CLONE_INTO_CGROUP */
 	struct timespec found_at;
@@ -44,8 +44,8 @@ struct cgroup_place {
 struct cgroup_box {
 	struct cgroup_place *place;
 	char name[CGROUP_NAME_SIZE];
-	int fds[CGROUP_GROUPS]; /* by group; carries the lock; v1: tasks, v2: the
-				   directory */
+	int fds[CGROUP_GROUPS]; /* by group, with the lock; v1: tasks, v2: the directory
+				 */
 	int join;		/* v2: cgroup.procs, opened when asked for */
 	enum cgroup_hold hold[CGROUP_CAPS];
 	bool oom_ends_all;
