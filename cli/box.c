@@ -17,11 +17,9 @@
 /* What the library does where the command line is silent (husk/options.h). */
 static const uint64_t STANDARD_TIMEOUT_MS = 30000;
 
-/* -- afterwards -------------------------------------------------------------------------
- */
+/* -- afterwards --------------------------------------------------------------------- */
 
-/* --files: one line each, the path last, where nothing in it can be taken for the rest.
- */
+/* --files: one line each, the path last: nothing in it can be taken for the rest. */
 static void put_files(FILE *out, const husk_result *result)
 {
 	static const char *const changes[] = {
@@ -124,8 +122,7 @@ static int explain(husk_session *session, const struct cli_box *box)
 	return r;
 }
 
-/* -- the run ----------------------------------------------------------------------------
- */
+/* -- the run ------------------------------------------------------------------------ */
 
 static int call_box(husk_session *session, const struct cli_settings *settings,
 		    const struct cli_box *box, husk_cancel *cancel,

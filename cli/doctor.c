@@ -48,8 +48,7 @@ static void put_text(FILE *out, const char *text, unsigned flags)
 	(void)fputs(printed, out);
 }
 
-/* A remedy may be several lines: a profile to install, say. Each is moved to the right.
- */
+/* A remedy may be several lines, a profile to install, say: each is indented. */
 static void put_remedy(const struct table *table, const char *remedy)
 {
 	char line[2048];

@@ -24,8 +24,7 @@ static size_t first_capacity(int fd, size_t max)
 	return (size_t)st.st_size < max ? (size_t)st.st_size + 1 : max + 1;
 }
 
-/* Up to capacity bytes; waits where fd does not block. A count, 0 at the end, or -errno.
- */
+/* Up to capacity bytes; waits where fd does not. A count, 0 at the end, or -errno. */
 static ssize_t read_some(int fd, char *data, size_t capacity)
 {
 	for (;;) {

@@ -10,8 +10,8 @@
 /* Read path (NULL: standard input) to its end, at most max bytes. A pipe will do. `what`
  * names the option or argument in errors.
  *
- * Ownership: *ret_text is the caller's, to be freed; a NUL that is not counted follows.
- */
+ * Ownership: *ret_text is the caller's, to be freed. A NUL that is not counted follows
+ * the bytes. */
 int cli_input_read(const char *what, const char *path, size_t max, char **ret_text,
 		   size_t *ret_size, struct husk_error *err);
 

@@ -61,9 +61,7 @@ static const struct cli_language *by_ending(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
-	if (!dot || strchr(dot, '/'))
-		return NULL;
-	for (size_t i = 0; i < COUNT(endings); i++) {
+	for (size_t i = 0; dot && i < COUNT(endings); i++) {
 		if (strcmp(endings[i].name, dot) == 0)
 			return by_name(endings[i].language);
 	}

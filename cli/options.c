@@ -14,8 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* No deadline is worth more than ten years, and far larger ones would overflow a clock.
- */
+/* Ten years: no deadline is worth more, and far larger ones would overflow a clock. */
 static const uint64_t TIMEOUT_MAX_MS = UINT64_C(10) * 365 * 24 * 3600 * 1000;
 static const uint64_t CPU_MAX_MILLI = UINT64_C(1000000) * 1000;
 /* The kernel's own ceiling on process numbers. */
@@ -23,8 +22,7 @@ static const uint64_t PIDS_MAX = 4194304;
 /* (uid_t)-1 means "no id" to the kernel. */
 static const uint64_t ID_MAX = UINT32_MAX - 1;
 
-/* -- setters ----------------------------------------------------------------------------
- */
+/* -- setters ------------------------------------------------------------------------ */
 
 static void *place(const struct cli_option *option, struct cli_settings *settings)
 {
@@ -248,8 +246,7 @@ static int add_volume(const struct cli_option *option, struct cli_settings *sett
 	return r;
 }
 
-/* -- the table --------------------------------------------------------------------------
- */
+/* -- the table ---------------------------------------------------------------------- */
 
 #define RUN    CLI_VERB_RUN
 #define CODE   CLI_VERB_CODE

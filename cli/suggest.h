@@ -10,8 +10,9 @@ struct cli_suggestion {
 };
 
 /* Offer one candidate. It is taken where it is nearer than the best so far and near
- * enough: one edit for up to seven letters, two for more, or a name that begins with three
- * or more typed letters. Case does not count; two swapped neighbours are one edit. */
+ * enough: one edit for up to seven letters, two for more, or a name that begins with
+ * three or more typed letters. Case does not count; two neighbours swapped are one
+ * edit. */
 void cli_suggestion_offer(struct cli_suggestion *suggestion, const char *candidate);
 
 #endif

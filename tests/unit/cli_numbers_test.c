@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the command line: what they mean, and that nothing odd ever passes for one.
- */
+/* Numbers of the command line: what they mean, and that nothing odd passes for one. */
 #include "cli/numbers.h"
 
 #include <stdarg.h>
