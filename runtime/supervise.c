@@ -35,14 +35,24 @@ enum watched {
 enum {
 	ROUNDS = 4,	    /* reads of one stream before the others get their turn */
 	DRAIN = 1 << 20,    /* reads at the end: all that the pipe holds */
+	ASK_MS = 300,	    /* how long init may take to end the box by itself */
 	KILL_RETRY_MS = 50, /* between two attempts to end a box that does not die */
 };
 
 void run_kill(struct run *run)
 {
+	/* By the cgroup first: it reaches what a stopped or slow init would not. */
 	if (run->cgroup)
 		(void)cgroup_box_kill(run->cgroup);
 	(void)syscall(SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
+}
+
+/* Init ends the box itself when asked, and then the CPU time of all its processes is known.
+ * While it is still setting up it does not listen, and reap() goes on to kill it. */
+static void ask_end(const struct run *run)
+{
+	if (run->channel < 0 || send(run->channel, "e", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		(void)syscall(SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
 }
 
 static void set_watch(struct pollfd *fds, const struct run *run,
@@ -214,16 +224,21 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 {
 	struct pollfd fds[WATCH_COUNT];
 	siginfo_t info = {0};
+	uint64_t kill_at = killed ? run_clock() + ASK_MS * 1000 : UINT64_MAX;
 
 	for (;;) {
+		uint64_t now = run_clock();
+
+		if (now >= kill_at) {
+			run_kill(run);
+			kill_at = now + KILL_RETRY_MS * 1000;
+		}
 		set_watch(fds, run, streams);
 		fds[WATCH_CHANNEL].fd = fds[WATCH_CANCEL].fd = fds[WATCH_CANCEL2].fd = -1;
 		fds[WATCH_IN].fd = fds[WATCH_STDIN].fd = -1;
-		int r = poll(fds, WATCH_COUNT, killed ? KILL_RETRY_MS : -1);
-
-		if (r == 0 && killed)
-			run_kill(run);
-		if (r <= 0)
+		/* A stream that never rests must not keep the clock from being looked at. */
+		if (poll(fds, WATCH_COUNT,
+			 killed ? (int)((kill_at - now) / 1000) + 1 : -1) <= 0)
 			continue;
 		if (fds[WATCH_INIT].revents)
 			break;
@@ -255,8 +270,7 @@ void run_supervise(struct run *run)
 	}
 	kill_it = watch(run, &streams);
 	if (kill_it)
-		run_kill(run);
-	/* Also after a report that never came: init may be stopped or stuck. */
+		ask_end(run);
 	reap(run, &streams, kill_it);
 	note_progress(run);
 	streams_deinit(&streams);

@@ -82,21 +82,26 @@ static _Noreturn void finish(struct init *init, int status)
 
 void watch_until_end(struct init *init)
 {
-	struct pollfd fds[3];
+	struct pollfd fds[4];
 	uint64_t drained[16];
 	int left, status;
 
 	memset(fds, 0, sizeof(fds));
 	fds[0].fd = init->signal_fd;
 	fds[1].fd = init->plan->caller_fd;
-	fds[0].events = fds[1].events = fds[2].events = POLLIN;
+	fds[3].fd = init->plan->channel_fd;
+	fds[0].events = fds[1].events = fds[2].events = fds[3].events = POLLIN;
 	for (;;) {
 		fds[2].fd = init->listener_fd;
-		if (raw5(SYS_ppoll, fds, 3, NULL, NULL, KERNEL_SIGSET) < 0)
+		if (raw5(SYS_ppoll, fds, 4, NULL, NULL, KERNEL_SIGSET) < 0)
 			continue;
 		/* The caller is gone: so is the box. */
 		if (fds[1].revents)
 			init_exit(1);
+		/* Anything on the channel means: end the box. Ended from here, its processes are
+		 * reaped by us and their CPU time is counted. */
+		if (fds[3].revents)
+			finish(init, SIGKILL);
 		if (fds[2].revents & POLLIN)
 			answer(init);
 		else if (fds[2].revents)
