@@ -64,16 +64,23 @@ int cgroup_name_lock(int dir, const char *name, const char *lock_file, int flags
 
 int cgroup_name_claim(int dir, const char *name, const char *lock_file, int flags)
 {
-	int fd;
+	CLEANUP_FD int fd = -1;
 
 	if (mkdirat(dir, name, 0755) < 0)
 		return -errno;
 	fd = cgroup_name_lock(dir, name, lock_file, flags);
 	/* A sweeper that has the lock removes the directory; for any other failure we do.
 	 */
-	if (fd < 0 && fd != -EWOULDBLOCK && fd != -ENOENT)
-		(void)unlinkat(dir, name, AT_REMOVEDIR);
-	return fd;
+	if (fd < 0) {
+		if (fd != -EWOULDBLOCK && fd != -ENOENT)
+			(void)unlinkat(dir, name, AT_REMOVEDIR);
+		return fd_take(&fd);
+	}
+	/* We may have opened it before, and locked it after, a sweeper was through with
+	 * it. */
+	if (faccessat(dir, name, F_OK, 0) < 0)
+		return -errno;
+	return fd_take(&fd);
 }
 
 int cgroup_name_make(int dir, const char *prefix, const char *lock_file, int flags,

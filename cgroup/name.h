@@ -6,8 +6,8 @@
  * long as it is in use; the kernel drops the lock with the last descriptor. Who gets the
  * lock of a directory that was there before may remove it.
  *
- * Between mkdir and flock a sweeper may come in between. It then holds the lock, or the
- * directory is gone; the maker sees either and takes another name.
+ * A sweeper may come in between mkdir and flock. Then either it has the lock, or, once
+ * the maker has it, the directory is gone; the maker sees both and takes another name.
  */
 #ifndef CGROUP_NAME_H
 #define CGROUP_NAME_H
