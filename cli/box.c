@@ -65,8 +65,7 @@ static void say_fault(const husk_result *result)
 	bool more = detail && detail[0] != '\0' && !strstr(message, detail);
 	char why[2048];
 
-	(void)snprintf(why, sizeof(why), "%s%s%s", message, more ? ": " : "",
-		       more ? detail : "");
+	(void)snprintf(why, sizeof(why), more ? "%s (%s)" : "%s", message, detail);
 	cli_say(husk_result_fault_name(result), why, husk_result_hint(result));
 }
 

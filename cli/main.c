@@ -76,8 +76,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_fds() < 0)
 		return CLI_EXIT_CANNOT;
-	/* That a reader has gone is seen as EPIPE, where there is something to clean up.
-	 */
+	/* A reader that has gone is seen as EPIPE, where one can still clean up. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (find_verb(argc > 0 ? argv[1] : NULL, &verb, &err) < 0)
 		return cli_say_usage(&err, NULL);
