@@ -84,6 +84,12 @@ static int make_pipes(struct run *run)
 	return r;
 }
 
+/* The cap counts the program's tasks; init is one more, and is ours. */
+static uint64_t tasks_with_init(const struct box_spec *spec)
+{
+	return spec->caps.pids ? spec->caps.pids + 1 : 0;
+}
+
 static void set_filter(struct plan *plan, const struct box_spec *spec)
 {
 	size_t size = spec->filter.count * sizeof(spec->filter.insns[0]);
@@ -121,15 +127,13 @@ static void set_command(struct plan *plan, const struct box_call *call)
 
 static void set_descriptors(struct run *run, struct wire_header *header)
 {
-	size_t joins;
-
 	header->channel_fd = run->box_channel;
 	header->caller_fd = run->caller_fd;
 	header->stdin_fd = run->box_in;
 	header->stdout_fd = run->box_out;
 	header->stderr_fd = run->box_err;
-	joins = run->cgroup ? cgroup_box_join_fds(run->cgroup, header->join_fds) : 0;
-	header->join_count = (uint32_t)joins;
+	memcpy(header->join_fds, run->join_fds, sizeof(run->join_fds));
+	header->join_count = run->join_count;
 }
 
 int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
@@ -146,7 +150,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->loopback = !spec->host_network;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
-			    ? spec->caps.pids
+			    ? tasks_with_init(spec)
 			    : 0);
 	plan_header(plan)->inject_step = run->call->inject_step;
 	plan_header(plan)->inject_errno = run->call->inject_errno;
@@ -325,17 +329,33 @@ static int fail(struct run *run, uint32_t step, int r, const char *subject)
 	return 1;
 }
 
+/* Init joins by itself where the clone cannot put it there. */
+static int find_joins(struct run *run)
+{
+	ssize_t joins;
+
+	if (cgroup_box_clone_fd(run->cgroup) >= 0)
+		return 0;
+	joins = cgroup_box_join_fds(run->cgroup, run->join_fds);
+	if (joins < 0)
+		return fail(run, STEP_CGROUP, (int)joins, NULL);
+	run->join_count = (uint32_t)joins;
+	return 0;
+}
+
 static int make_cgroup(struct run *run)
 {
 	struct husk_error why = {0};
 	struct box_outcome *outcome = run->outcome;
+	struct cgroup_caps caps = run->spec->caps;
 	int r = injected(run, STEP_CGROUP);
 
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
-	r = cgroup_box_new(&run->spec->caps, run->spec->enforce, &run->cgroup, &why);
+	caps.pids = tasks_with_init(run->spec);
+	r = cgroup_box_new(&caps, run->spec->enforce, &run->cgroup, &why);
 	if (r == 0)
-		return 0;
+		return find_joins(run);
 	run_failed(run, STEP_CGROUP, why.sys_errno, why.where);
 	(void)snprintf(outcome->reason, sizeof(outcome->reason), "%.120s: %.380s", why.where,
 		       why.message);

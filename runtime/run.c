@@ -92,6 +92,8 @@ static void read_counters(struct run *run)
 		return;
 	outcome->has_cgroup = true;
 	cgroup_box_counters(run->cgroup, &outcome->counters);
+	if (outcome->counters.pids_peak != UINT64_MAX && outcome->counters.pids_peak > 0)
+		outcome->counters.pids_peak--; /* init is ours */
 	outcome->memory = cgroup_box_memory(run->cgroup);
 	outcome->cpus = cgroup_box_cpus(run->cgroup);
 	outcome->pids = cgroup_box_pids(run->cgroup);

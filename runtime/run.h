@@ -23,6 +23,8 @@ struct run {
 	const struct box_call *call;
 	struct box_outcome *outcome;
 	struct cgroup_box *cgroup;
+	int join_fds[CGROUP_JOIN_MAX]; /* the cgroup's own */
+	uint32_t join_count;
 	struct layout_trees trees;
 	int caller_fd;	    /* pidfd of this process; owned where own_caller_fd */
 	int own_caller_fd;

@@ -20,7 +20,7 @@
 enum {
 	WIRE_MAGIC = 0x6b737568, /* "husk" */
 	WIRE_SLOTS = 512,	 /* mount trees that one plan can hold open */
-	WIRE_JOIN_MAX = 8,	 /* control group files to join */
+	WIRE_JOIN_MAX = 4,	 /* control group files to join */
 	WIRE_RLIMITS = 16,
 	WIRE_OPS_MAX = 2048,
 };
