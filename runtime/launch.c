@@ -334,8 +334,10 @@ static int find_joins(struct run *run)
 {
 	ssize_t joins;
 
-	if (cgroup_box_clone_fd(run->cgroup) >= 0)
+	if (cgroup_box_clone_fd(run->cgroup) >= 0) {
+		run->trees.cgroup_view = true;
 		return 0;
+	}
 	joins = cgroup_box_join_fds(run->cgroup, run->join_fds);
 	if (joins < 0)
 		return fail(run, STEP_CGROUP, (int)joins, NULL);

@@ -20,6 +20,7 @@ enum {
 	NOSUID = 2, /* mount(2) flags; <sys/mount.h> clashes with <linux/mount.h> */
 	NODEV = 4,
 	NOEXEC = 8,
+	RDONLY = 1,
 	INODE_BYTES = 1024, /* one inode for each KiB of the carrier's size */
 	SKELETON_BYTES = 128 << 10,
 };
@@ -200,6 +201,15 @@ static void mask_proc(struct plan *plan, uint32_t present)
 	}
 }
 
+/* Runtimes read their own limits there. A host that masks parts of its /sys/fs/cgroup does
+ * not let a new one be mounted: then the box does without. */
+static void view_cgroup(struct plan *plan)
+{
+	plan_dirs(plan, "sys/fs/cgroup", true);
+	plan_fs(plan, "sys/fs/cgroup", "cgroup2", NOSUID | NODEV | NOEXEC | RDONLY, NULL,
+		WIRE_TOLERATE);
+}
+
 static void fill_sys(struct plan *plan, const struct opened *opened)
 {
 	for (size_t i = 0; i < COUNT(sys_views); i++) {
@@ -264,6 +274,8 @@ void layout_build(struct plan *plan, const struct box_spec *spec, const struct b
 	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
 	mask_proc(plan, spec->views->proc_masks);
 	fill_sys(plan, &opened);
+	if (trees->cgroup_view)
+		view_cgroup(plan);
 	if (host)
 		layout_host_fill(&layout);
 	fill_session(plan, spec, &opened);

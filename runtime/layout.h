@@ -6,12 +6,13 @@
 #include "runtime/box.h"
 #include "runtime/plan.h"
 
-/* Mount trees that the caller made for this run because the box cannot: only where the
- * caller is root. Indexed like the sources they stand for; -1 where init opens it itself. */
+/* What differs from run to run. Mount trees that the caller made because the box cannot:
+ * only where the caller is root; -1 where init opens the source itself. */
 struct layout_trees {
 	int image;
 	int workspace;
-	int *mounts; /* mount_count of them, or NULL */
+	int *mounts;	  /* mount_count of them, or NULL */
+	bool cgroup_view; /* the box is in a v2 cgroup of its own, to be seen read-only */
 };
 
 /* What of the host a box can see, found out once for a session: looking costs more than

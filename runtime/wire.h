@@ -60,6 +60,7 @@ enum {
 	WIRE_OPTIONAL = 2,   /* skip where the path does not exist */
 	WIRE_EXIST_OK = 4,   /* a directory that is there already will do */
 	WIRE_CHECK_ID = 8,   /* compare device (x: major << 32 | minor) and inode (y) */
+	WIRE_TOLERATE = 32,  /* a convenience: any failure is passed over */
 	WIRE_CARRIER = 16,   /* path a is below the carrier, not below the new root */
 };
 

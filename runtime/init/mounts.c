@@ -292,6 +292,8 @@ static void apply_all(struct init *init)
 			r = apply(init, &ops[i]);
 		if (r == -ENOENT && (ops[i].flags & WIRE_OPTIONAL))
 			continue;
+		if (r < 0 && (ops[i].flags & WIRE_TOLERATE))
+			continue;
 		if (r < 0)
 			step_fail(init, ops[i].step, -r, plan_text(init, ops[i].a));
 	}
