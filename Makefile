@@ -144,6 +144,21 @@ install: all
 	install -m 0644 include/husk.h $(DESTDIR)$(PREFIX)/include/
 	install -m 0644 include/husk/*.h $(DESTDIR)$(PREFIX)/include/husk/
 
+# The examples are programs like any other user's: public headers, the static library.
+EXAMPLES := $(patsubst examples/%.c,$(OUT)/examples/%,$(wildcard examples/*.c))
+$(OUT)/examples/%: examples/%.c $(OUT)/libhusk.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g $(WARN) -Iinclude $(OPT_LD) $< $(OUT)/libhusk.a $(STATIC_LIBS) -pthread -o $@
+.PHONY: examples
+examples: $(EXAMPLES)
+
+# Everything from a bare machine to boxes that have run.
+.PHONY: quickstart
+quickstart: deps-build
+	@echo "building..."
+	@$(MAKE) --no-print-directory -s all $(OUT)/examples/quickstart
+	@$(OUT)/examples/quickstart
+
 .PHONY: clean
 clean:
 	rm -rf build
