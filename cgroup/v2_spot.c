@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "cgroup/knob.h"
+#include "cgroup/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,17 +213,64 @@ static bool consider(const struct cgroup_view *view, bool own, struct cgroup_spo
 	return false;
 }
 
+/*
+ * Rather than to move the caller out of a group that it has for itself, take one above
+ * where boxes can be put as things are. Not as root outside of delegated groups, who may
+ * write everywhere: there the group above need not be meant for us, nor have the caps
+ * that ours has.
+ */
+static bool rather_above(const char *own, bool delegated)
+{
+	const char *slash = strrchr(own, '/');
+
+	return delegated || geteuid() != 0 ||
+	       cgroup_name_kind(slash ? slash + 1 : own) == CGROUP_NAME_LEAF;
+}
+
+/* Everything from spot->path up to top. first is where a spot that needs a move is kept.
+ */
+static int climb(const struct cgroup_view *view, const char *top, bool rather,
+		 struct cgroup_spot *spot, struct cgroup_spot *first,
+		 struct cgroup_obstacle *why)
+{
+	bool own = true;
+
+	do {
+		spot->dir = cgroup_open_group(cgroup_view_unified(view), spot->path);
+		if (spot->dir < 0)
+			return spot->dir;
+		if (consider(view, own, spot, why)) {
+			if (spot->step != CGROUP_STEP_MOVE &&
+			    (first->dir < 0 || spot->step == CGROUP_STEP_NONE))
+				return 1;
+			if (spot->step == CGROUP_STEP_MOVE && !rather)
+				return 1;
+			if (spot->step == CGROUP_STEP_MOVE) {
+				*first = *spot;
+				spot->dir = -1;
+			}
+		}
+		fd_close(&spot->dir);
+		/* A threaded group's neighbours are no way out for a process that is in
+		 * it. */
+		if (own && why->why == CGROUP_THREADED)
+			return 0;
+		own = false;
+	} while (strcmp(spot->path, top) != 0 && go_up(spot->path));
+	return 0;
+}
+
 int cgroup_spot_find(const struct cgroup_view *view, struct cgroup_spot *ret,
 		     struct cgroup_obstacle *why)
 {
 	const struct cgroup_hierarchy *hierarchy = cgroup_view_unified(view);
+	CLEANUP_FREE struct cgroup_spot *first = calloc(1, sizeof(*first));
 	CLEANUP_FREE char *top = strdup(hierarchy->own);
-	bool own = true;
-	int delegated;
+	int delegated, r;
 
 	*why = (struct cgroup_obstacle){.why = CGROUP_CLEAR, .owner = CGROUP_NO_OWNER};
 	*ret = (struct cgroup_spot){.dir = -1};
-	if (!top)
+	if (!top || !first)
 		return -ENOMEM;
 	if (strlen(top) >= sizeof(ret->path))
 		return -ENAMETOOLONG;
@@ -230,23 +278,16 @@ int cgroup_spot_find(const struct cgroup_view *view, struct cgroup_spot *ret,
 	delegated = find_top(hierarchy, top);
 	if (delegated < 0)
 		return delegated;
-	do {
-		ret->dir = cgroup_open_group(hierarchy, ret->path);
-		if (ret->dir < 0)
-			return ret->dir;
-		if (!delegated && view->systemd) {
-			note(view, ret, NULL, CGROUP_NOT_DELEGATED, 0, why);
-			fd_close(&ret->dir);
-			return 0;
-		}
-		if (consider(view, own, ret, why))
-			return 1;
-		fd_close(&ret->dir);
-		/* A threaded group's neighbours are no way out for a process that is in
-		 * it. */
-		if (own && why->why == CGROUP_THREADED)
-			return 0;
-		own = false;
-	} while (strcmp(ret->path, top) != 0 && go_up(ret->path));
-	return 0;
+	if (!delegated && view->systemd) {
+		note(view, ret, NULL, CGROUP_NOT_DELEGATED, 0, why);
+		return 0;
+	}
+	first->dir = -1;
+	r = climb(view, top, rather_above(hierarchy->own, delegated), ret, first, why);
+	if (r == 1)
+		fd_close(&first->dir);
+	if (r == 1 || first->dir < 0)
+		return r;
+	*ret = *first;
+	return 1;
 }
