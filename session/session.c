@@ -3,6 +3,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -38,6 +39,15 @@ static husk_session *session_new(void)
 	return session;
 }
 
+/* The first temporary workspace of a process is the moment to remove what killed ones left. */
+static void sweep_once(const struct husk_options *options)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+
+	if (!options->workspace && !atomic_flag_test_and_set(&done))
+		(void)workspace_sweep(options->temp_dir);
+}
+
 int husk_session_open(const struct husk_options *options, husk_session **ret_session,
 		      struct husk_error *err)
 {
@@ -54,6 +64,8 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 		r = error_sys(err, errno, "session", "cannot make an event descriptor");
 	if (r == 0)
 		r = settings_init(&known, &session->settings, err);
+	if (r == 0)
+		sweep_once(&known);
 	if (r == 0)
 		r = workspace_open(known.workspace, known.temp_dir, &session->workspace, err);
 	if (r == 0)

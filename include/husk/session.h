@@ -146,6 +146,18 @@ HUSK_API husk_listing *husk_listing_free(husk_listing *listing);
 HUSK_API husk_session *husk_session_close(husk_session *session);
 
 /**
+ * Remove what callers that were killed have left behind: temporary workspaces of this user in
+ * temp_dir (NULL: /tmp) and control groups of boxes. What belongs to a live caller is told by
+ * its lock and not touched. Opening a session with a temporary workspace and starting a box
+ * do the same in their own place. ret_workspaces and ret_groups (how many were removed) may be
+ * NULL.
+ *
+ * Ownership: values. Errors: HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t *ret_groups,
+			struct husk_error *err) HUSK_CHECKED;
+
+/**
  * Make an object that stops calls: give it to any number of calls in struct husk_call.
  *
  * Ownership: *ret_cancel is the caller's, to be released with husk_cancel_free after the
