@@ -16,7 +16,8 @@
 
 /* Ten years: no deadline is worth more, and far larger ones would overflow a clock. */
 static const uint64_t TIMEOUT_MAX_MS = UINT64_C(10) * 365 * 24 * 3600 * 1000;
-static const uint64_t CPU_MAX_MILLI = UINT64_C(1000000) * 1000;
+/* As many CPUs as Linux can have. */
+static const uint64_t CPU_MAX_MILLI = 8192 * 1000;
 /* The kernel's own ceiling on process numbers. */
 static const uint64_t PIDS_MAX = 4194304;
 /* (uid_t)-1 means "no id" to the kernel. */
@@ -82,10 +83,12 @@ static int set_choice(const struct cli_option *option, struct cli_settings *sett
 	return refuse(option, value, why, err);
 }
 
-/* What a number is not, in the words of the row. */
-static int refuse_number(const struct cli_option *option, const char *value, int r,
-			 const char *form, const char *range, struct husk_error *err)
+/* The outcome of a parser of numbers, in words. */
+static int judge(const struct cli_option *option, const char *value, int r,
+		 const char *form, const char *range, struct husk_error *err)
 {
+	if (r == 0)
+		return 0;
 	return refuse(option, value, r == -EINVAL ? form : range, err);
 }
 
@@ -94,11 +97,9 @@ static int set_size(const struct cli_option *option, struct cli_settings *settin
 {
 	int r = cli_number_size(value, place(option, settings));
 
-	return r == 0 ? 0
-		      : refuse_number(
-			    option, value, r,
-			    "not a size: a whole number and k, m or g, such as 512m",
-			    "must be more than 0 and less than 8 EiB", err);
+	return judge(option, value, r,
+		     "not a size: a whole number and k, m or g, such as 512m",
+		     "must be more than 0 and less than 8 EiB", err);
 }
 
 static int set_cpus(const struct cli_option *option, struct cli_settings *settings,
@@ -106,10 +107,8 @@ static int set_cpus(const struct cli_option *option, struct cli_settings *settin
 {
 	int r = cli_number_milli(value, CPU_MAX_MILLI, place(option, settings));
 
-	return r == 0
-		   ? 0
-		   : refuse_number(option, value, r, "not a number of CPUs, such as 0.5",
-				   "must be from 0.001 to 1000000", err);
+	return judge(option, value, r, "not a number of CPUs, such as 0.5",
+		     "must be from 0.001 to 8192", err);
 }
 
 static int set_pids(const struct cli_option *option, struct cli_settings *settings,
@@ -117,9 +116,8 @@ static int set_pids(const struct cli_option *option, struct cli_settings *settin
 {
 	int r = cli_number_count(value, PIDS_MAX, place(option, settings));
 
-	return r == 0 ? 0
-		      : refuse_number(option, value, r, "not a whole number",
-				      "must be from 1 to 4194304", err);
+	return judge(option, value, r, "not a whole number", "must be from 1 to 4194304",
+		     err);
 }
 
 static int set_timeout(const struct cli_option *option, struct cli_settings *settings,
@@ -127,10 +125,8 @@ static int set_timeout(const struct cli_option *option, struct cli_settings *set
 {
 	int r = cli_number_milli(value, TIMEOUT_MAX_MS, place(option, settings));
 
-	return r == 0 ? 0
-		      : refuse_number(option, value, r,
-				      "not a number of seconds, such as 30 or 0.5",
-				      "must be from 0.001 to 315360000 (ten years)", err);
+	return judge(option, value, r, "not a number of seconds, such as 30 or 0.5",
+		     "must be from 0.001 to 315360000 (ten years)", err);
 }
 
 /* The word that stands for no cap at all, in place of a number. */

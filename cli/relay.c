@@ -54,23 +54,25 @@ void cli_relay_deinit(struct cli_relay *relay)
 }
 
 /* O_NONBLOCK is set for everyone who shares the open file, so husk's own stdout is left
- * as it is; a pipe or terminal can be opened once more. Regular files never make a writer
- * wait. */
+ * as it is; a pipe or terminal can be opened once more. Besides these only a socket makes
+ * a writer wait for a reader. */
 static void settle(struct cli_relay_stream *stream)
 {
 	char path[32];
 	struct stat st;
+	bool again;
 
 	if (stream->ready)
 		return;
 	stream->ready = true;
 	if (fstat(stream->fd, &st) < 0)
 		return;
-	if (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(stream->fd))) {
+	again = S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(stream->fd));
+	if (again) {
 		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", stream->fd);
 		stream->own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	}
-	stream->small = stream->own < 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	stream->small = stream->own < 0 && (again || S_ISSOCK(st.st_mode));
 }
 
 /* Wait until fd takes something: 0, -ETIMEDOUT after the deadline, -EINTR when told to

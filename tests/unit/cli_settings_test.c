@@ -112,7 +112,7 @@ static const struct {
     {"cpus", "inf"},
     {"cpus", "1e-9"},
     {"cpus", "0.0001"},
-    {"cpus", "1000000.001"},
+    {"cpus", "8192.001"},
     {"cpus", "None"},
     {"cpus", ""},
     {"memory", "0"},
