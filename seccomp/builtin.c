@@ -23,19 +23,22 @@ int seccomp_builtin(const char *name, struct seccomp_program *ret)
 
 int seccomp_without_notify(struct seccomp_program *program)
 {
-	struct sock_filter *insns = malloc(program->count * sizeof(*insns));
+	struct sock_filter *insns;
 
-	if (!insns)
-		return -ENOMEM;
+	if (!program->owned) {
+		insns = malloc(program->count * sizeof(*insns));
+		if (!insns)
+			return -ENOMEM;
+		memcpy(insns, program->insns, program->count * sizeof(*insns));
+		program->insns = insns;
+		program->owned = true;
+	}
+	/* const is for the users of a program; this one is on the heap. */
+	insns = (struct sock_filter *)(uintptr_t)program->insns;
 	for (uint16_t i = 0; i < program->count; i++) {
-		insns[i] = program->insns[i];
 		if (insns[i].code == (BPF_RET | BPF_K) &&
 		    insns[i].k == SECCOMP_RET_USER_NOTIF)
 			insns[i].k = SECCOMP_RET_KILL_PROCESS;
 	}
-	if (program->owned)
-		free((void *)(uintptr_t)program->insns);
-	program->insns = insns;
-	program->owned = true;
 	return 0;
 }

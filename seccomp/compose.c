@@ -152,12 +152,14 @@ static int emit_arch(struct seccomp_code *code, const struct seccomp_ruleset *se
 	if (rc < 0)
 		return rc;
 	for (unsigned abi = 0; abi < last; abi++) {
-		size_t begin = at;
+		const struct seccomp_rule *own = at < set->count ? &rules[at] : NULL;
+		size_t count = 0;
 
-		while (at < set->count && rules[at].abi == abi)
-			at++;
+		while (at + count < set->count && rules[at + count].abi == abi)
+			count++;
+		at += count;
 		if (abi >= first)
-			span_abi(&list, set, abi, rules + begin, at - begin);
+			span_abi(&list, set, abi, own, count);
 	}
 	span_from(&list, SKIPPED, SECCOMP_RET_ALLOW, NULL, 0);
 	rc = seccomp_code_search(code, list.spans, list.count, ret_label);

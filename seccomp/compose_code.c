@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <stdlib.h>
 
 /* A conditional jump skips at most 255 instructions. Two are kept back for what placing
@@ -14,7 +13,7 @@ enum { REACH = 255 - 2 };
 int seccomp_code_init(struct seccomp_code *code)
 {
 	*code = (struct seccomp_code){0};
-	code->insns = malloc(BPF_MAXINSNS * sizeof(*code->insns));
+	code->insns = malloc(SECCOMP_CODE_MAX * sizeof(*code->insns));
 	return code->insns ? 0 : -ENOMEM;
 }
 
@@ -27,7 +26,7 @@ void seccomp_code_deinit(struct seccomp_code *code)
 static uint32_t append(struct seccomp_code *code, uint16_t op, uint32_t k, uint32_t yes,
 		       uint32_t no)
 {
-	if (code->count == BPF_MAXINSNS) {
+	if (code->count == SECCOMP_CODE_MAX) {
 		code->full = true;
 		return 0;
 	}
@@ -179,6 +178,8 @@ int seccomp_code_finish(struct seccomp_code *code, uint32_t entry,
 	if (!renumber)
 		return -ENOMEM;
 	drop_unreached(code, renumber);
+	if (code->count > BPF_MAXINSNS)
+		return -E2BIG;
 	out = calloc(code->count, sizeof(*out));
 	if (!out)
 		return -ENOMEM;

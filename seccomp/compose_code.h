@@ -9,6 +9,8 @@
 
 #include "seccomp/compose.h"
 
+#include <linux/filter.h>
+
 struct seccomp_code_insn {
 	uint16_t code;
 	uint32_t k;
@@ -16,8 +18,11 @@ struct seccomp_code_insn {
 	uint32_t no;  /* label: the other target of a conditional jump */
 };
 
+/* Half of it for what seccomp_code_finish finds that nothing reaches. */
+enum { SECCOMP_CODE_MAX = 2 * BPF_MAXINSNS };
+
 struct seccomp_code {
-	struct seccomp_code_insn *insns; /* room for BPF_MAXINSNS */
+	struct seccomp_code_insn *insns; /* room for SECCOMP_CODE_MAX */
 	uint32_t count;
 	bool full; /* something did not fit: labels mean nothing any more */
 };

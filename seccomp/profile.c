@@ -31,8 +31,7 @@ static const struct profile_key arch_keys[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- architectures ----------------------------------------------------------------------
- */
+/* -- architectures -- */
 
 /* Those of other machines are in every profile that is meant for more than one. */
 static int switch_abi(struct profile *profile, const char *at, const char *name)
@@ -95,8 +94,7 @@ static int read_architectures(struct profile *profile, const json_t *top)
 	return read_arch_map(profile, map);
 }
 
-/* -- the rest of the top ----------------------------------------------------------------
- */
+/* -- the rest of the top -- */
 
 /* How the filter is installed is husk's affair, and never looser than what these ask for.
  */
@@ -160,8 +158,7 @@ static int read_top(struct profile *profile, const json_t *top)
 	return profile_syscalls(profile, profile_get(top, "syscalls"));
 }
 
-/* -- from rules to a program ------------------------------------------------------------
- */
+/* -- from rules to a program -- */
 
 /* The last number that a rule of this ABI names. */
 static uint32_t last_named(const struct profile *profile, unsigned abi)

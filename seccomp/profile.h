@@ -75,8 +75,7 @@ uint64_t profile_number(const json_t *object, const char *key, uint64_t absent);
 /* Nesting depth of JSON text, counted without building anything. */
 bool profile_too_deep(const char *text, size_t size);
 
-/* -- profile_action.c -------------------------------------------------------------------
- */
+/* -- profile_action.c -- */
 
 /* The action of an object, from its keys for the action, the errno as a number and the
  * errno as a name, into a SECCOMP_RET_* value. */
@@ -87,14 +86,12 @@ int profile_action(struct profile *profile, const char *at, const json_t *object
 /* Does this action let the call happen? */
 bool profile_is_permissive(uint32_t action);
 
-/* -- profile_syscalls.c -----------------------------------------------------------------
- */
+/* -- profile_syscalls.c -- */
 
 /* Turn the list "syscalls" into rules. */
 int profile_syscalls(struct profile *profile, const json_t *list);
 
-/* -- profile_multiplex.c ----------------------------------------------------------------
- */
+/* -- profile_multiplex.c -- */
 
 /* Take note of a name in an entry with this action. */
 void profile_note_multiplexed(struct profile *profile, const char *name, uint32_t action);

@@ -39,8 +39,7 @@ static const struct profile_key condition_keys[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- args -------------------------------------------------------------------------------
- */
+/* -- args -- */
 
 static int find_op(const char *name)
 {
@@ -134,8 +133,7 @@ static int read_tests(struct profile *profile, const char *at, const json_t *lis
 	return 0;
 }
 
-/* -- includes and excludes --------------------------------------------------------------
- */
+/* -- includes and excludes -- */
 
 static bool lists(const json_t *list, const char *text)
 {
@@ -222,8 +220,7 @@ static int read_conditions(struct profile *profile, const char *at, const json_t
 	return rc;
 }
 
-/* -- names ------------------------------------------------------------------------------
- */
+/* -- names -- */
 
 static int compare_int_args(const void *key, const void *member)
 {

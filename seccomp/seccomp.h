@@ -47,7 +47,8 @@ int seccomp_profile_parse(const char *text, size_t size, const char *where,
 			  struct seccomp_program *ret, struct husk_error *err);
 
 /* Turn every notification into SECCOMP_RET_KILL_PROCESS. A static program is copied
- * first. 0 or -ENOMEM, and then the program is as it was. */
+ * first, which can fail with -ENOMEM and then leaves it as it was; for an owned one the
+ * answer is always 0. */
 int seccomp_without_notify(struct seccomp_program *program);
 
 /* The name of a system call as a notification gives it (AUDIT_ARCH_*, number), such as

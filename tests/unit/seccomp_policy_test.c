@@ -19,8 +19,7 @@ static struct seccomp_program builtin(const char *name)
 	return program;
 }
 
-/* -- the tables -------------------------------------------------------------------------
- */
+/* -- the tables -- */
 
 static void check_row(const struct seccomp_row *row)
 {
@@ -106,8 +105,7 @@ static void int_args_are_sorted_and_known(void **state)
 	}
 }
 
-/* -- the tables against the filters -----------------------------------------------------
- */
+/* -- the tables against the filters -- */
 
 static bool test_holds(const struct seccomp_test *test, const uint64_t *args)
 {

@@ -23,8 +23,7 @@ static struct seccomp_program builtin(const char *name)
 	return program;
 }
 
-/* -- by hand, so that a mistake in the tables shows too ---------------------------------
- */
+/* -- by hand, so that a mistake in the tables shows too -- */
 
 #if defined(__x86_64__)
 enum { NATIVE = AUDIT_ARCH_X86_64, OTHER = AUDIT_ARCH_I386, X32 = 0x40000000 };
@@ -327,8 +326,7 @@ static void other_names_are_not_built_in(void **state)
 	assert_null(program.insns);
 }
 
-/* -- without a listener -----------------------------------------------------------------
- */
+/* -- without a listener -- */
 
 static void without_notify_only_kills_change(void **state)
 {
@@ -359,8 +357,7 @@ static void without_notify_only_kills_change(void **state)
 	assert_null(program.insns);
 }
 
-/* -- names ------------------------------------------------------------------------------
- */
+/* -- names -- */
 
 static void check_name(uint32_t arch, uint32_t nr, const char *want)
 {
