@@ -22,7 +22,8 @@ from guest import enter, frames, places, processes  # noqa: E402
 JOB_DISK = "/dev/vdc"
 RESULTS = "/dev/ttyS1"
 CONSOLE = "/dev/ttyS0"
-OUTPUT_LIMIT = 512 * 1024  # what of a suite's output goes to the host; the serial line is slow
+OUTPUT_LIMIT = 512 * 1024  # bytes on the serial line for one suite's output; it is slow
+FRAME_BYTES = 60           # what a frame costs beside its text
 DRAIN_SECONDS = 2          # for output still in the pipe once the main process is gone
 SETTLE_SECONDS = 5         # for what a suite started to go away by itself
 
@@ -68,7 +69,7 @@ def follow(entry, item, out):
     """Run the command and pass its lines on; returns the status."""
     process = entry.start(item["argv"], {"CMOCKA_MESSAGE_OUTPUT": "TAP"},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
+                          stderr=subprocess.STDOUT, start_new_session=True)
     lines = Lines(out)
     deadline = time.monotonic() + item["timeout"]
     open_end = True
@@ -119,7 +120,7 @@ class Lines:
     def _send(self, line):
         if self.budget < 0:
             return
-        self.budget -= len(line) + 1
+        self.budget -= len(line) + FRAME_BYTES
         text = line[:frames.TEXT_LIMIT].decode("utf-8", "replace")
         if self.budget < 0:
             text = "not ok output more than the machine passes on"

@@ -7,6 +7,7 @@ PAM login for the user."""
 
 import os
 import shlex
+import socket
 import subprocess
 import time
 
@@ -60,7 +61,7 @@ class Entry:
             words = f"cd {TREE} && exec {shlex.join(command)}"
             command = ["su", "--login", places.USER, "--command", words]
         return subprocess.Popen(command, cwd=TREE, env=self._environment(),
-                                preexec_fn=self._become, start_new_session=True, **more)
+                                preexec_fn=self._become, **more)
 
     def kill(self):
         """End everything in the place's own group."""
@@ -89,6 +90,8 @@ class Entry:
 def prepare(init):
     """Once, before anything is started."""
     if init == "plain":
+        with open("/etc/hostname", encoding="ascii") as file:
+            socket.sethostname(file.read().strip())
         os.makedirs(f"{CGROUPS}/driver", exist_ok=True)
         write(f"{CGROUPS}/driver/cgroup.procs", str(os.getpid()))
         return

@@ -16,16 +16,25 @@ KEPT_RUNS = 6
 
 
 def new_run():
-    """A fresh folder for this run's images and logs. Of older runs the newest few stay, and
-    of those only the logs."""
+    """A fresh folder for this run's images and logs. Of the runs that are over, the newest
+    few stay."""
     os.makedirs(RUNS, exist_ok=True)
-    old = sorted(os.listdir(RUNS))
-    for name in old[:-KEPT_RUNS]:
+    over = [name for name in sorted(os.listdir(RUNS))
+            if not os.path.exists("/proc/" + name.rpartition("-")[2])]
+    for name in over[:-KEPT_RUNS]:
         shutil.rmtree(os.path.join(RUNS, name), ignore_errors=True)
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = os.path.join(RUNS, f"{stamp}-{os.getpid()}")
     os.makedirs(folder)
     return folder
+
+
+def keep_logs_only(folder):
+    """Remove the images and programs of a run that is over."""
+    for where, _, files in os.walk(folder):
+        for name in files:
+            if ".log" not in name:
+                os.unlink(os.path.join(where, name))
 
 
 def from_tree(path):
