@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host says of itself. Everything here is a hint for words; that something works
+ * is for the children to find out. */
+#include "runtime/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/fd.h"
+
+enum { TEXT = 4096, MOUNTS_MAX = 4 << 20 };
+
+static const char *const space_settings[SPACE_COUNT] = {
+    [SPACE_USER] = "/proc/sys/user/max_user_namespaces",
+    [SPACE_PID] = "/proc/sys/user/max_pid_namespaces",
+    [SPACE_MOUNT] = "/proc/sys/user/max_mnt_namespaces",
+    [SPACE_NETWORK] = "/proc/sys/user/max_net_namespaces",
+    [SPACE_IPC] = "/proc/sys/user/max_ipc_namespaces",
+    [SPACE_UTS] = "/proc/sys/user/max_uts_namespaces",
+    [SPACE_CGROUP] = "/proc/sys/user/max_cgroup_namespaces",
+};
+
+/* Sorted by how much each says. A file that is there names what is around us; text, where
+ * not NULL, must be in it. */
+static const struct {
+	const char *path, *text, *name;
+} marks[] = {
+    {"/run/secrets/kubernetes.io", NULL, "Kubernetes"},
+    {"/run/.containerenv", NULL, "Podman"},
+    {"/.dockerenv", NULL, "Docker"},
+    {"/proc/self/cgroup", "kubepods", "Kubernetes"},
+    {"/proc/self/cgroup", "libpod", "Podman"},
+    {"/proc/self/cgroup", "docker", "Docker"},
+    {"/proc/self/cgroup", "/lxc", "LXC"},
+    {"/run/systemd/container", "docker", "Docker"},
+    {"/run/systemd/container", "lxc", "LXC"},
+    {"/run/systemd/container", "podman", "Podman"},
+    {"/run/systemd/container", "systemd-nspawn", "systemd-nspawn"},
+    {"/run/systemd/container", "wsl", "WSL"},
+    {"/run/systemd/container", NULL, "of an unknown kind"},
+};
+
+static long read_number(const char *path)
+{
+	char text[64], *end;
+	long number;
+
+	if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return FACT_ABSENT;
+	number = strtol(text, &end, 10);
+	return end == text || number < 0 ? FACT_ABSENT : number;
+}
+
+void probe_facts_release(const char *release, struct probe_facts *ret)
+{
+	(void)snprintf(ret->release, sizeof(ret->release), "%s", release);
+	ret->major = ret->minor = 0;
+	if (sscanf(release, "%u.%u", &ret->major, &ret->minor) != 2)
+		ret->major = ret->minor = 0;
+}
+
+bool probe_facts_since(const struct probe_facts *facts, unsigned major, unsigned minor)
+{
+	return facts->major > major || (facts->major == major && facts->minor >= minor);
+}
+
+/* proc(5): number, parent, device, root, mount point, ... " - " type. */
+static void read_mount(const char *line, struct probe_facts *ret)
+{
+	static const char *const covers[] = {"devtmpfs ", "overlay ", "proc ", "tmpfs "};
+	const char *type = strstr(line, " - ");
+	char point[TEXT];
+
+	if (!type || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
+		return;
+	type += 3;
+	if (strcmp(point, "/") == 0) {
+		ret->chrooted = false;
+		ret->initramfs = strncmp(type, "rootfs ", 7) == 0;
+	}
+	if (strncmp(point, "/proc/", 6) != 0)
+		return;
+	/* Others, such as binfmt_misc, lie on directories made for them and hide nothing.
+	 */
+	for (size_t i = 0; i < sizeof(covers) / sizeof(covers[0]); i++) {
+		if (strncmp(type, covers[i], strlen(covers[i])) == 0)
+			ret->proc_masked = true;
+	}
+}
+
+void probe_facts_mounts(const char *mountinfo, struct probe_facts *ret)
+{
+	char line[TEXT * 2];
+
+	ret->chrooted = *mountinfo != '\0';
+	ret->initramfs = ret->proc_masked = false;
+	while (*mountinfo) {
+		size_t size = strcspn(mountinfo, "\n");
+
+		(void)snprintf(line, sizeof(line), "%.*s", (int)size, mountinfo);
+		read_mount(line, ret);
+		mountinfo += size;
+		mountinfo += *mountinfo == '\n';
+	}
+}
+
+void probe_facts_status(const char *status, struct probe_facts *ret)
+{
+	const char *line = strstr(status, "\nSeccomp:");
+
+	ret->own_seccomp = line ? (uint32_t)strtoul(line + 9, NULL, 10) : 0;
+}
+
+static void read_mounts(struct probe_facts *ret)
+{
+	struct buffer text = BUFFER_INIT(MOUNTS_MAX);
+	CLEANUP_FD int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	char *at;
+
+	for (;;) {
+		ssize_t n;
+
+		at = fd < 0 ? NULL : buffer_reserve(&text, TEXT);
+		n = at ? fd_read_full(fd, at, TEXT) : 0;
+		if (n <= 0)
+			break;
+		text.size += (size_t)n;
+		text.data[text.size] = '\0';
+	}
+	if (text.data)
+		probe_facts_mounts(text.data, ret);
+	buffer_deinit(&text);
+}
+
+static bool has_mark(const char *path, const char *text)
+{
+	char content[TEXT];
+
+	if (!text)
+		return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return fd_read_text(AT_FDCWD, path, content, sizeof(content)) > 0 &&
+	       strstr(content, text);
+}
+
+static void read_container(struct probe_facts *ret)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (!has_mark(marks[i].path, marks[i].text))
+			continue;
+		(void)snprintf(ret->container, sizeof(ret->container), "%s",
+			       marks[i].name);
+		return;
+	}
+}
+
+static void read_label(struct probe_facts *ret)
+{
+	static const char *const paths[] = {"/proc/self/attr/apparmor/current",
+					    "/proc/self/attr/current"};
+	bool on =
+	    faccessat(AT_FDCWD, "/sys/module/apparmor/parameters/enabled", F_OK, 0) == 0;
+	char text[sizeof(ret->apparmor_label)];
+
+	for (size_t i = 0; on && i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (fd_read_text(AT_FDCWD, paths[i], text, sizeof(text)) <= 0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		(void)snprintf(ret->apparmor_label, sizeof(ret->apparmor_label), "%s",
+			       text);
+		return;
+	}
+}
+
+static void read_self(struct probe_facts *ret)
+{
+	char text[TEXT];
+	struct statfs fs;
+	struct ids ids;
+
+	ret->uid = geteuid();
+	ret->ordinary = true;
+	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) > 0)
+		ret->ordinary = ids_pick(text, ret->uid, 0, &ids) == 0 && !ids.foreign;
+	if (fd_read_text(AT_FDCWD, "/proc/self/status", text, sizeof(text)) > 0)
+		probe_facts_status(text, ret);
+	ret->proc_missing = statfs("/proc", &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
+}
+
+void probe_facts_read(struct probe_facts *ret)
+{
+	struct utsname name;
+
+	*ret = (struct probe_facts){0};
+	if (uname(&name) == 0) {
+		probe_facts_release(name.release, ret);
+		(void)snprintf(ret->machine, sizeof(ret->machine), "%s", name.machine);
+	}
+	for (int i = 0; i < SPACE_COUNT; i++)
+		ret->max_spaces[i] = read_number(space_settings[i]);
+	ret->unprivileged_userns_clone =
+	    read_number("/proc/sys/kernel/unprivileged_userns_clone");
+	ret->apparmor_restrict_userns =
+	    read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	ret->memfd_noexec = read_number("/proc/sys/vm/memfd_noexec");
+	ret->ptrace_scope = read_number("/proc/sys/kernel/yama/ptrace_scope");
+	ret->selinux_enforcing = read_number("/sys/fs/selinux/enforce");
+	read_label(ret);
+	read_self(ret);
+	read_mounts(ret);
+	read_container(ret);
+	/* A box names its host so (runtime/launch.c) and puts every program under a
+	 * filter. */
+	ret->in_husk = ret->own_seccomp == 2 && strcmp(name.nodename, "husk") == 0;
+}
