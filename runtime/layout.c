@@ -205,17 +205,26 @@ static void mask_proc(struct plan *plan, uint32_t present)
  * not let a new one be mounted: then the box does without. */
 static void view_cgroup(struct plan *plan)
 {
-	plan_dirs(plan, "sys/fs/cgroup", true);
 	plan_fs(plan, "sys/fs/cgroup", "cgroup2", NOSUID | NODEV | NOEXEC | RDONLY, NULL,
 		WIRE_TOLERATE);
 }
 
+void layout_sys_dirs(struct plan *plan, const char *prefix)
+{
+	char path[64];
+
+	for (size_t i = 0; i < COUNT(sys_views); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", prefix, sys_views[i]);
+		plan_dirs(plan, path, true);
+	}
+	(void)snprintf(path, sizeof(path), "%ssys/fs/cgroup", prefix);
+	plan_dirs(plan, path, true);
+}
+
 static void fill_sys(struct plan *plan, const struct opened *opened)
 {
-	for (size_t i = 0; i < COUNT(sys_views); i++) {
-		plan_dirs(plan, sys_views[i], true);
+	for (size_t i = 0; i < COUNT(sys_views); i++)
 		plan_mount(plan, opened->sys[i], sys_views[i], 0, STEP_MOUNT_TREE);
-	}
 }
 
 static void fill_session(struct plan *plan, const struct box_spec *spec,

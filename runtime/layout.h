@@ -64,7 +64,9 @@ void layout_host_root(struct layout *layout);
 void layout_dir_root(struct layout *layout);
 /* ...and filled. */
 void layout_host_fill(struct layout *layout);
-/* A generated file of /etc, below prefix ("root/" or "skel/"). */
+/* The directories of /sys, below prefix ("" or "skel/"). */
+void layout_sys_dirs(struct plan *plan, const char *prefix);
+/* The generated files of /etc, below prefix ("" or "skel/"). */
 void layout_etc(struct layout *layout, const char *prefix, bool accounts);
 
 #endif

@@ -31,8 +31,8 @@ void layout_dir_open(struct layout *layout)
 		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
 }
 
-/* Where a target lies in the image once the image's own links are followed inside it:
- * /app, a link to /real, is mounted at /real. What cannot be resolved stays as it is. */
+/* The image's own links on the way to a target were followed when the session was opened
+ * (runtime/spec.c); whatever is a link by now is covered. */
 static void skeleton_target(struct layout *layout, const struct box_mount *mount)
 {
 	char path[TARGET_TEXT];
@@ -55,15 +55,16 @@ static bool image_has_directory(const struct layout *layout, const char *name)
 
 void layout_dir_root(struct layout *layout)
 {
-	static const char *const own[] = {"skel",      "skel/dev",	"skel/proc",
-					  "skel/sys",  "skel/tmp",	"skel/workspace",
-					  "image",     "dev"};
+	static const char *const own[] = {
+		"skel", "skel/dev", "skel/proc", "skel/tmp", "skel/workspace", "image", "dev",
+	};
 	const struct box_spec *spec = layout->spec;
 	struct plan *plan = layout->plan;
 	uint16_t dev;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		plan_dir(plan, own[i], 0755);
+	layout_sys_dirs(plan, "skel/");
 	for (size_t i = 0; i < spec->mount_count; i++)
 		skeleton_target(layout, &spec->mounts[i]);
 	/* An /etc that is a link or missing stays the image's business. */

@@ -160,6 +160,7 @@ void layout_host_root(struct layout *layout)
 	plan_dir(plan, "proc", 0555);
 	plan_dir(plan, "tmp", 01777);
 	plan_dir(plan, "workspace", 0755);
+	layout_sys_dirs(plan, "");
 }
 
 static void own_directories(struct plan *plan)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <poll.h>
@@ -69,6 +70,24 @@ static long map_self(const struct stub_args *args)
 		r = write_file("/proc/self/uid_map", args->uid_map);
 	if (r == 0)
 		r = write_file("/proc/self/gid_map", args->gid_map);
+	return r;
+}
+
+/* A box user other than 0 would lose the namespace's capabilities at exec; what the init
+ * program needs of them is passed on as ambient, capabilities(7). It gives them up itself. */
+static long keep_capabilities(void)
+{
+	static const unsigned long kept[] = {CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SETPCAP};
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2];
+	long r = raw2(SYS_capget, &header, data);
+
+	for (unsigned i = 0; r == 0 && i < sizeof(kept) / sizeof(kept[0]); i++)
+		data[kept[i] / 32].inheritable |= 1U << kept[i] % 32;
+	if (r == 0)
+		r = raw2(SYS_capset, &header, data);
+	for (unsigned i = 0; r == 0 && i < sizeof(kept) / sizeof(kept[0]); i++)
+		r = raw5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
 	return r;
 }
 
@@ -148,6 +167,8 @@ void stub_main(void *data, void *unused)
 		r = raw3(SYS_setresgid, args->gid, args->gid, args->gid);
 	if (r == 0)
 		r = raw3(SYS_setresuid, args->uid, args->uid, args->uid);
+	if (r == 0 && args->uid != 0)
+		r = keep_capabilities();
 	if (r < 0)
 		stub_fail(args, STEP_SET_IDS, r);
 	/* A change of ids clears it, prctl(2). */
