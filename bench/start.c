@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times starts, one line of microseconds each:
+ *
+ *	start floor N PROGRAM           clone3 with seven new namespaces, exec PROGRAM, exit
+ *	start spawn N PROGRAM [ARG...]  posix_spawn and wait: commands and peers
+ *	start box N OPTIONS PROGRAM     through the library; OPTIONS is a comma-separated list
+ *	                                of enforce, best-effort, unlimited, heap=MIB, threads=N,
+ *	                                parallel=N, code
+ *
+ * parallel=N prints one line: the time for N calls at once from N threads.
+ */
+#include <husk.h>
+
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/rawsys.h"
+
+extern char **environ;
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void floor_child(void *program, void *unused)
+{
+	static char *none[] = {NULL};
+	char *argv[] = {program, NULL};
+
+	(void)unused;
+	raw3(SYS_execve, program, argv, none);
+	raw1(SYS_exit_group, 1);
+}
+
+static int run_floor(int n, char *program)
+{
+	static char stack[16384] __attribute__((aligned(64)));
+
+	for (int i = 0; i < n; i++) {
+		struct clone_args args = {
+			.flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
+				 CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
+			.exit_signal = SIGCHLD,
+			.stack = (uintptr_t)stack,
+			.stack_size = sizeof(stack),
+		};
+		double begin = now_us();
+		long pid = raw_clone3(&args, sizeof(args), floor_child, program, NULL);
+		int status;
+
+		if (pid < 0 || waitpid((pid_t)pid, &status, 0) < 0 || status != 0)
+			return 1;
+		printf("%.1f\n", now_us() - begin);
+	}
+	return 0;
+}
+
+static int run_spawn(int n, char **argv)
+{
+	for (int i = 0; i < n; i++) {
+		double begin = now_us();
+		int status;
+		pid_t pid;
+
+		if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0 ||
+		    waitpid(pid, &status, 0) < 0 || status != 0)
+			return 1;
+		printf("%.1f\n", now_us() - begin);
+	}
+	return 0;
+}
+
+struct job {
+	husk_session *session;
+	const char *program;
+	int code; /* run it as Python code instead */
+	int failed;
+};
+
+static int call(struct job *job)
+{
+	const char *argv[] = {job->program, NULL};
+	husk_result *result = NULL;
+	struct husk_error err = {0};
+	HUSK_CALL(options);
+	int r;
+
+	options.skip_files = 1;
+	if (job->code)
+		r = husk_session_run_code(job->session, "python", job->program,
+					  strlen(job->program), &options, &result, &err);
+	else
+		r = husk_session_run(job->session, argv, &options, &result, &err);
+	if (r < 0)
+		fprintf(stderr, "%s: %s\n", err.where, err.message);
+	else if (!husk_result_success(result))
+		fprintf(stderr, "%s %s\n", husk_result_fault_message(result),
+			husk_result_stderr(result, NULL));
+	r = r < 0 || !husk_result_success(result);
+	husk_result_free(result);
+	return r;
+}
+
+static void *call_thread(void *job)
+{
+	((struct job *)job)->failed = call(job);
+	return NULL;
+}
+
+static void *idle_thread(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static long option(const char *options, const char *name)
+{
+	const char *at = strstr(options, name);
+
+	if (!at)
+		return 0;
+	at += strlen(name);
+	return *at == '=' ? strtol(at + 1, NULL, 10) : 1;
+}
+
+static void burden(const char *options)
+{
+	size_t heap = (size_t)option(options, "heap") << 20;
+	pthread_t thread;
+
+	for (long i = option(options, "threads"); i > 0; i--)
+		pthread_create(&thread, NULL, idle_thread, NULL);
+	if (heap > 0) {
+		char *memory = mmap(NULL, heap, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			exit(1);
+		madvise(memory, heap, MADV_NOHUGEPAGE);
+		memset(memory, 1, heap);
+	}
+}
+
+static int run_parallel(int n, int width, struct job *job)
+{
+	pthread_t *threads = calloc((size_t)width, sizeof(*threads));
+	struct job *jobs = calloc((size_t)width, sizeof(*jobs));
+	int failed = 0;
+
+	for (int i = 0; i < n; i++) {
+		double begin = now_us();
+
+		for (int t = 0; t < width; t++) {
+			jobs[t] = *job;
+			pthread_create(&threads[t], NULL, call_thread, &jobs[t]);
+		}
+		for (int t = 0; t < width; t++) {
+			pthread_join(threads[t], NULL);
+			failed |= jobs[t].failed;
+		}
+		printf("%.1f\n", now_us() - begin);
+	}
+	return failed;
+}
+
+static int run_box(int n, const char *options, const char *program)
+{
+	struct job job = {.program = program, .code = (int)option(options, "code")};
+	int width = (int)option(options, "parallel"), failed = 0;
+	struct husk_error err = {0};
+	HUSK_OPTIONS(settings);
+
+	settings.workspace = getenv("BENCH_WORKSPACE");
+	if (option(options, "best-effort"))
+		settings.limits = HUSK_LIMITS_BEST_EFFORT;
+	if (option(options, "unlimited")) {
+		settings.limits = HUSK_LIMITS_BEST_EFFORT;
+		settings.memory_bytes = settings.pids = HUSK_UNLIMITED;
+	}
+	if (husk_session_open(&settings, &job.session, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", err.where, err.message);
+		return 1;
+	}
+	burden(options);
+	failed = call(&job); /* the first one pays for what is found out once */
+	if (width > 0)
+		failed |= run_parallel(n, width, &job);
+	for (int i = 0; i < n && width == 0 && !failed; i++) {
+		double begin = now_us();
+
+		failed = call(&job);
+		printf("%.1f\n", now_us() - begin);
+	}
+	husk_session_close(job.session);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 3 ? atoi(argv[2]) : 0;
+
+	if (n > 0 && strcmp(argv[1], "floor") == 0)
+		return run_floor(n, argv[3]);
+	if (n > 0 && strcmp(argv[1], "spawn") == 0)
+		return run_spawn(n, argv + 3);
+	if (n > 0 && argc == 5 && strcmp(argv[1], "box") == 0)
+		return run_box(n, argv[3], argv[4]);
+	fprintf(stderr, "usage: see the top of bench/start.c\n");
+	return 2;
+}
