@@ -271,7 +271,7 @@ static const struct cli_option options[] = {
     {"interactive-stdin", 'i', BOX, NULL, NULL,
      "Give the box your stdin; without it the box reads end-of-file", NULL,
      AT(stdin_open), set_flag},
-    {"json", 0, BOX | CLI_VERB_DOCTOR, NULL, NULL,
+    {"json", 0, BOX | CLI_VERB_DOCTOR | CLI_VERB_GC, NULL, NULL,
      "Print the result as one JSON object and nothing else", NULL, AT(json), set_flag},
     {"language", 0, CODE, "LANGUAGE", NULL,
      "python, bash or node; without it FILE's ending or #! line decides, else python",

@@ -47,6 +47,7 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->image = cli_settings_image(settings);
 	if (!box->workspace)
 		box->temp_dir = temp_dir();
+	box->home = from_caller("HOME");
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
 	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,

@@ -48,6 +48,15 @@ static const struct cli_verb verbs[] = {
 	.run = cli_doctor,
     },
     {
+	.name = "gc",
+	.usage = "[OPTIONS]",
+	.summary = "Remove what callers that were killed have left behind",
+	.status = plain_status,
+	.example = "husk gc",
+	.bit = CLI_VERB_GC,
+	.run = cli_gc,
+    },
+    {
 	.name = "help",
 	.usage = "[COMMAND]",
 	.summary = "Explain husk, or one command",

@@ -14,7 +14,8 @@
 #define CLI_VERB_HELP	 (1u << 2)
 #define CLI_VERB_RUN	 (1u << 3)
 #define CLI_VERB_VERSION (1u << 4)
-#define CLI_VERB_ALL	 ((1u << 5) - 1)
+#define CLI_VERB_GC	 (1u << 5)
+#define CLI_VERB_ALL	 ((1u << 6) - 1)
 
 struct cli_verb {
 	const char *name;
@@ -39,6 +40,7 @@ int cli_verb_find(const char *name, const struct cli_verb **ret_verb,
 /* One file each: cli/code.c, cli/doctor.c, ... */
 int cli_code(struct cli_settings *settings, size_t count, char **words);
 int cli_doctor(struct cli_settings *settings, size_t count, char **words);
+int cli_gc(struct cli_settings *settings, size_t count, char **words);
 int cli_help(struct cli_settings *settings, size_t count, char **words);
 int cli_run(struct cli_settings *settings, size_t count, char **words);
 int cli_version(struct cli_settings *settings, size_t count, char **words);
