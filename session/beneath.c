@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,14 +77,25 @@ static bool openat2_missing(int r)
 	return r == -ENOSYS || r == -EPERM;
 }
 
+/* RESOLVE_NO_SYMLINKS is enough, and gives ELOOP; with O_NOFOLLOW as well, a link at the
+ * end would be ENOTDIR for O_DIRECTORY. It is what opens the link itself for O_PATH,
+ * though. */
+static int open_with_openat2(int dir, const char *path, int flags, mode_t mode,
+			     uint64_t resolve)
+{
+	if ((flags & O_PATH) && !(flags & O_DIRECTORY))
+		flags |= O_NOFOLLOW;
+	return fd_open_beneath(dir, path, (uint64_t)flags, mode,
+			       resolve | RESOLVE_NO_SYMLINKS);
+}
+
 int beneath_open(int dir, const char *path, int flags, mode_t mode)
 {
 	int fd;
 
 	if (*path == '\0')
 		return open_one(dir, ".", flags, mode);
-	fd = fd_open_beneath(dir, path, (uint64_t)(flags | O_NOFOLLOW), mode,
-			     RESOLVE_NO_SYMLINKS);
+	fd = open_with_openat2(dir, path, flags, mode, 0);
 	return openat2_missing(fd) ? open_by_component(dir, path, flags, mode) : fd;
 }
 
@@ -106,8 +118,7 @@ int beneath_open_dir(int dir, const char *name, int flags)
 	int fd;
 
 	flags |= O_DIRECTORY;
-	fd = fd_open_beneath(dir, name, (uint64_t)(flags | O_NOFOLLOW), 0,
-			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	fd = open_with_openat2(dir, name, flags, 0, RESOLVE_NO_XDEV);
 	if (!openat2_missing(fd))
 		return fd;
 	fd = open_one(dir, name, flags, 0);

@@ -22,14 +22,15 @@
 enum snapshot_dir_state {
 	SNAPSHOT_READ = 0,
 	SNAPSHOT_GONE = 1, /* vanished before it could be read */
-	SNAPSHOT_HIDDEN =
-	    2 /* may hold files that are not known: its mode shuts us out, it is a
-	       * mount, or it was moved away while it was being read */
+	/* May hold files that are not known: its mode shuts us out, it is a mount, or it
+	 * was moved away while it was being read. */
+	SNAPSHOT_HIDDEN = 2,
 };
 
+/* Both kinds of entry begin with the name, so that one function sorts them. */
 struct snapshot_dir {
-	uint32_t parent; /* the root's is SNAPSHOT_NONE; always less than the own index */
 	uint32_t name;	 /* where in names */
+	uint32_t parent; /* the root's is SNAPSHOT_NONE; always less than the own index */
 	uint32_t first_dir; /* its directories stand together, sorted by name */
 	uint32_t dir_count;
 	uint32_t first_file; /* and so do its files */
@@ -96,6 +97,10 @@ struct snapshot_how {
 /* Take a snapshot of the tree at root, a directory held open in any way. *ret has one
  * reference. Returns 0 or -errno: -ENOMEM, -EMFILE, -ENFILE. */
 int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **ret);
+
+/* An empty one, with room for as much as old (or NULL) holds. NULL where there is no
+ * memory. */
+struct snapshot *snapshot_new(const struct snapshot *old);
 
 /* Drop a reference taken by the caller; not thread-safe by itself. Accepts NULL, returns
  * NULL. */
