@@ -25,7 +25,7 @@ enum {
 	SKELETON_BYTES = 128 << 10,
 };
 
-static const uint64_t tree_attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+static const uint64_t safe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 /* Sorted. The devices of a box; each is the host's own node. */
 static const char *const devices[] = {"full", "null", "random", "tty", "urandom", "zero"};
@@ -78,10 +78,8 @@ static const char *const sys_views[] = {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct opened {
-	uint16_t devices[COUNT(devices)];
-	uint16_t sys[COUNT(sys_views)];
 	uint16_t workspace;
-	uint16_t *mounts;
+	uint16_t mounts[WIRE_SLOTS];
 };
 
 static uint16_t open_source(struct layout *layout, const struct source *source, int given,
@@ -92,39 +90,21 @@ static uint16_t open_source(struct layout *layout, const struct source *source, 
 
 	if (given >= 0)
 		return plan_tree_given(plan, source->path, given);
-	slot = plan_tree_open(plan, source->path, WIRE_RECURSIVE | WIRE_CHECK_ID, source->dev,
-			      source->ino);
-	plan_tree_attr(plan, slot, source->path, attributes, true);
+	slot = plan_tree_open(plan, source->path, source->dev, source->ino);
+	plan_tree_attr(plan, slot, source->path, attributes);
 	return slot;
 }
 
-static void open_host_trees(struct layout *layout, struct opened *opened)
-{
-	struct plan *plan = layout->plan;
-	char path[64];
-
-	for (size_t i = 0; i < COUNT(devices); i++) {
-		(void)snprintf(path, sizeof(path), "/dev/%s", devices[i]);
-		opened->devices[i] = plan_tree_open(plan, path, 0, 0, 0);
-	}
-	for (size_t i = 0; i < COUNT(sys_views); i++) {
-		(void)snprintf(path, sizeof(path), "/%s", sys_views[i]);
-		opened->sys[i] =
-			plan_tree_open(plan, path, WIRE_RECURSIVE | WIRE_OPTIONAL, 0, 0);
-		plan_tree_attr(plan, opened->sys[i], path,
-			       tree_attributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, true);
-	}
-}
-
+/* Pinned sources are opened before anything is attached that could hide them. */
 static void open_session_trees(struct layout *layout, struct opened *opened)
 {
 	const struct box_spec *spec = layout->spec;
 	const struct layout_trees *trees = layout->trees;
 
-	opened->workspace = open_source(layout, &spec->workspace, trees->workspace,
-					tree_attributes);
+	opened->workspace =
+		open_source(layout, &spec->workspace, trees->workspace, safe);
 	for (size_t i = 0; i < spec->mount_count; i++) {
-		uint64_t attributes = tree_attributes;
+		uint64_t attributes = safe;
 
 		if (!spec->mounts[i].writable)
 			attributes |= MOUNT_ATTR_RDONLY;
@@ -134,35 +114,43 @@ static void open_session_trees(struct layout *layout, struct opened *opened)
 	}
 }
 
-/* A directory of the carrier, writable in the box. */
-static void mount_writable(struct plan *plan, const char *inner, const char *target)
-{
-	uint16_t slot = plan_tree_inner(plan, inner, WIRE_CARRIER);
-
-	plan_mount(plan, slot, target, 0, STEP_MOUNT_TREE);
-}
-
-static void fill_dev(struct plan *plan, const struct opened *opened)
+/* The mount points in /dev, and its links; before the root becomes read-only. */
+static void dev_nodes(struct plan *plan)
 {
 	char path[64];
 
 	for (size_t i = 0; i < COUNT(devices); i++) {
 		(void)snprintf(path, sizeof(path), "dev/%s", devices[i]);
-		plan_file(plan, path, "", 0, 0666);
-		plan_mount(plan, opened->devices[i], path, 0, STEP_MOUNT_TREE);
+		plan_node(plan, path, 0666);
 	}
 	for (size_t i = 0; i < COUNT(device_links); i++)
 		plan_symlink(plan, device_links[i].name, device_links[i].target);
 	plan_dir(plan, "dev/pts", 0755);
-	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=0600",
-		0);
 	plan_dir(plan, "dev/shm", 01777);
-	mount_writable(plan, "shm", "dev/shm");
 }
 
-/* What this kernel lacks is found out here: a tree that is cloned and not attached costs
- * the kernel a grace period when it is let go. */
-void layout_find_masks(struct host_views *views)
+static void dev_mounts(struct plan *plan)
+{
+	char path[32], host[40];
+
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		(void)snprintf(path, sizeof(path), "dev/%s", devices[i]);
+		(void)snprintf(host, sizeof(host), "/%s", path);
+		plan_bind(plan, host, path, 0, STEP_MOUNT_TREE);
+	}
+	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=0600",
+		0);
+}
+
+/* Directories of the carrier, writable in the box. ".." of the new root is the carrier. */
+static void writable_mounts(struct plan *plan)
+{
+	plan_bind(plan, "../shm", "dev/shm", 0, STEP_MOUNT_TREE);
+	plan_bind(plan, "../tmp", "tmp", 0, STEP_MOUNT_TREE);
+}
+
+/* Which rows of the tables this kernel has. */
+void layout_find_rows(struct host_views *views)
 {
 	char host[64];
 
@@ -171,33 +159,32 @@ void layout_find_masks(struct host_views *views)
 		if (faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			views->proc_masks |= UINT32_C(1) << i;
 	}
+	for (size_t i = 0; i < COUNT(sys_views); i++) {
+		(void)snprintf(host, sizeof(host), "/%s", sys_views[i]);
+		if (faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			views->sys_views |= UINT32_C(1) << i;
+	}
 }
 
 static void mask_proc(struct plan *plan, uint32_t present)
 {
 	for (size_t i = 0; i < COUNT(proc_masks); i++) {
 		const char *path = proc_masks[i].path;
-		uint16_t slot;
 
 		if (!(present & UINT32_C(1) << i))
 			continue;
 
 		switch (proc_masks[i].mask) {
 		case MASK_READ_ONLY:
-			slot = plan_tree_inner(plan, path, WIRE_OPTIONAL | WIRE_RECURSIVE);
-			plan_tree_attr(plan, slot, path,
-				       tree_attributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
-				       true);
+			plan_bind(plan, path, path, MOUNT_ATTR_RDONLY, STEP_MASK);
 			break;
 		case MASK_DIR:
-			slot = plan_tree_inner(plan, "empty", WIRE_CARRIER);
-			plan_tree_attr(plan, slot, "empty", MOUNT_ATTR_RDONLY, false);
+			plan_bind(plan, "../empty", path, MOUNT_ATTR_RDONLY, STEP_MASK);
 			break;
 		default:
-			slot = plan_tree_inner(plan, "dev/null", 0);
+			plan_bind(plan, "dev/null", path, 0, STEP_MASK);
 			break;
 		}
-		plan_mount(plan, slot, path, WIRE_OPTIONAL, STEP_MASK);
 	}
 }
 
@@ -221,16 +208,23 @@ void layout_sys_dirs(struct plan *plan, const char *prefix)
 	plan_dirs(plan, path, true);
 }
 
-static void fill_sys(struct plan *plan, const struct opened *opened)
+static void sys_mounts(struct plan *plan, const struct host_views *views)
 {
-	for (size_t i = 0; i < COUNT(sys_views); i++)
-		plan_mount(plan, opened->sys[i], sys_views[i], 0, STEP_MOUNT_TREE);
+	char host[64];
+
+	for (size_t i = 0; i < COUNT(sys_views); i++) {
+		if (!(views->sys_views & UINT32_C(1) << i))
+			continue;
+		(void)snprintf(host, sizeof(host), "/%s", sys_views[i]);
+		plan_bind(plan, host, sys_views[i], safe | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+			  STEP_MOUNT_TREE);
+	}
 }
 
-static void fill_session(struct plan *plan, const struct box_spec *spec,
-			 const struct opened *opened)
+static void session_mounts(struct plan *plan, const struct box_spec *spec,
+			   const struct opened *opened)
 {
-	plan_mount(plan, opened->workspace, "workspace", 0, STEP_MOUNT_TREE);
+	plan_mount(plan, opened->workspace, "workspace");
 	for (size_t i = 0; i < spec->mount_count; i++)
 		plan_mount_user(plan, opened->mounts[i], spec->mounts[i].target);
 }
@@ -240,7 +234,7 @@ static void make_carrier(struct layout *layout)
 	struct plan *plan = layout->plan;
 	uint64_t size = layout->spec->tmp_bytes + layout->extra;
 
-	plan_root(plan, size, size / INODE_BYTES + 4096);
+	plan_carrier(plan, size, size / INODE_BYTES + 4096);
 	plan_dir(plan, "root", 0755);
 	plan_dir(plan, "tmp", 01777);
 	plan_dir(plan, "shm", 01777);
@@ -255,6 +249,10 @@ static void add_code(struct plan *plan, const struct box_call *call)
 	plan_file(plan, BOX_CODE_PATH + 1, call->code, call->code_size, 0444);
 }
 
+/*
+ * The order: pinned sources, the carrier, the root with every directory and mount point in
+ * it, what is read-only; then all of that is restricted by one call; then what is not.
+ */
 void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
 		  const struct layout_trees *trees)
 {
@@ -262,32 +260,29 @@ void layout_build(struct plan *plan, const struct box_spec *spec, const struct b
 				.spec = spec,
 				.trees = trees,
 				.extra = call->code_size + SKELETON_BYTES};
-	uint16_t mounts[WIRE_SLOTS];
-	struct opened opened = {.mounts = mounts};
 	bool host = spec->root == BOX_ROOT_HOST;
+	uint64_t restricted = safe | (spec->writable_root ? 0 : MOUNT_ATTR_RDONLY);
+	struct opened opened;
 
-	open_host_trees(&layout, &opened);
 	open_session_trees(&layout, &opened);
-	if (host)
-		layout_host_open(&layout);
-	else
+	if (!host)
 		layout_dir_open(&layout);
 	make_carrier(&layout);
 	if (host)
 		layout_host_root(&layout);
 	else
 		layout_dir_root(&layout);
-	mount_writable(plan, "tmp", "tmp");
-	fill_dev(plan, &opened);
+	dev_nodes(plan);
 	add_code(plan, call);
-	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
-	mask_proc(plan, spec->views->proc_masks);
-	fill_sys(plan, &opened);
-	if (trees->cgroup_view)
-		view_cgroup(plan);
 	if (host)
 		layout_host_fill(&layout);
-	fill_session(plan, spec, &opened);
-	if (!spec->writable_root)
-		plan_read_only(plan);
+	sys_mounts(plan, spec->views);
+	plan_restrict(plan, restricted);
+	dev_mounts(plan);
+	writable_mounts(plan);
+	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
+	mask_proc(plan, spec->views->proc_masks);
+	if (trees->cgroup_view)
+		view_cgroup(plan);
+	session_mounts(plan, spec, &opened);
 }

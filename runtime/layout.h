@@ -34,13 +34,13 @@ struct host_views {
 	size_t view_count;
 	struct host_link links[LINKS_MAX]; /* of a merged /usr */
 	size_t link_count;
-	uint32_t proc_masks;		   /* bit i: row i of the table of masks is in this kernel */
+	uint32_t proc_masks, sys_views;	   /* bit i: row i of layout.c's table is in this kernel */
 };
 
 /* Look. NULL on lack of memory; the caller's, released with free(3). */
 struct host_views *host_views_new(void);
 /* layout.c's part of it. */
-void layout_find_masks(struct host_views *views);
+void layout_find_rows(struct host_views *views);
 
 /* Add all mount operations of a box to the plan. */
 void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
@@ -52,12 +52,10 @@ struct layout {
 	const struct box_spec *spec;
 	const struct layout_trees *trees;
 	uint64_t extra;		 /* bytes of tmpfs that the skeleton needs */
-	uint16_t view_slots[VIEWS_MAX]; /* layout_host.c's own */
 	uint16_t image_slot;		/* layout_dir.c's own */
 };
 
-/* Trees of the host are opened first (nothing attached may hide them)... */
-void layout_host_open(struct layout *layout);
+/* The image's tree is opened first... */
 void layout_dir_open(struct layout *layout);
 /* ...then the new root is made and entered. */
 void layout_host_root(struct layout *layout);

@@ -25,10 +25,9 @@ void layout_dir_open(struct layout *layout)
 		layout->image_slot = plan_tree_given(plan, image->path, layout->trees->image);
 		return;
 	}
-	layout->image_slot = plan_tree_open(plan, image->path, WIRE_RECURSIVE | WIRE_CHECK_ID,
-					    image->dev, image->ino);
+	layout->image_slot = plan_tree_open(plan, image->path, image->dev, image->ino);
 	plan_tree_attr(plan, layout->image_slot, image->path,
-		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 /* The image's own links on the way to a target were followed when the session was opened
@@ -42,7 +41,7 @@ static void skeleton_target(struct layout *layout, const struct box_mount *mount
 	(void)snprintf(path, sizeof(path), "skel/%s", mount->target);
 	plan_dirs(layout->plan, path, mount->source.directory);
 	if (!mount->source.directory)
-		plan_file(layout->plan, path, "", 0, 0644);
+		plan_node(layout->plan, path, 0644);
 }
 
 static bool image_has_directory(const struct layout *layout, const char *name)
@@ -60,7 +59,6 @@ void layout_dir_root(struct layout *layout)
 	};
 	const struct box_spec *spec = layout->spec;
 	struct plan *plan = layout->plan;
-	uint16_t dev;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		plan_dir(plan, own[i], 0755);
@@ -72,7 +70,7 @@ void layout_dir_root(struct layout *layout)
 		plan_dir(plan, "skel/etc", 0755);
 		layout_etc(layout, "skel/", false);
 	}
-	plan_mount(plan, layout->image_slot, "image", WIRE_CARRIER, STEP_MOUNT_TREE);
+	plan_mount(plan, layout->image_slot, "image");
 	if (spec->writable_root) {
 		plan_dir(plan, "upper", 0755);
 		plan_dir(plan, "work", 0755);
@@ -81,7 +79,6 @@ void layout_dir_root(struct layout *layout)
 	} else {
 		plan_overlay(plan, "root", "lowerdir=skel:image,userxattr");
 	}
-	dev = plan_tree_inner(plan, "dev", WIRE_CARRIER);
 	plan_enter(plan, "root");
-	plan_mount(plan, dev, "dev", 0, STEP_MOUNT_TREE);
+	plan_bind(plan, "../dev", "dev", 0, STEP_MOUNT_TREE);
 }

@@ -107,26 +107,13 @@ struct host_views *host_views_new(void)
 		else
 			add_view(views, etc_views[i].path);
 	}
-	layout_find_masks(views);
+	layout_find_rows(views);
 	return views;
-}
-
-void layout_host_open(struct layout *layout)
-{
-	const struct host_views *views = layout->spec->views;
-	struct plan *plan = layout->plan;
-	char host[VIEW_PATH + 1];
-
-	for (size_t i = 0; i < views->view_count; i++) {
-		(void)snprintf(host, sizeof(host), "/%s", views->views[i].path);
-		layout->view_slots[i] = plan_tree_open(plan, host, WIRE_RECURSIVE, 0, 0);
-		plan_tree_attr(plan, layout->view_slots[i], host, read_only, true);
-	}
 }
 
 /* A writable /usr: an overlay whose upper layer owns the directories that people install
  * into, since those of the host belong to an id that the box does not have. */
-static void overlay_usr(struct plan *plan, uint16_t slot)
+static void overlay_usr(struct plan *plan)
 {
 	static const char *const owned[] = {
 		"upper",	   "upper/bin",	      "upper/include",
@@ -139,7 +126,7 @@ static void overlay_usr(struct plan *plan, uint16_t slot)
 		plan_dir(plan, owned[i], 0755);
 	plan_dir(plan, "work", 0755);
 	plan_dir(plan, "image", 0755);
-	plan_mount(plan, slot, "image", WIRE_CARRIER, STEP_MOUNT_TREE);
+	plan_bind(plan, "/usr", "image", read_only, STEP_MOUNT_TREE);
 	plan_overlay(plan, "root/usr", "lowerdir=image,upperdir=upper,workdir=work,userxattr");
 }
 
@@ -149,11 +136,10 @@ void layout_host_root(struct layout *layout)
 {
 	struct plan *plan = layout->plan;
 
-	plan_mount(plan, plan_tree_inner(plan, "root", WIRE_CARRIER), "root", WIRE_CARRIER,
-		   STEP_NEW_ROOT);
+	plan_bind(plan, "root", "root", 0, STEP_NEW_ROOT);
 	if (layout->spec->writable_root) {
 		plan_dir(plan, "root/usr", 0755);
-		overlay_usr(plan, layout->view_slots[0]);
+		overlay_usr(plan);
 	}
 	plan_enter(plan, "root");
 	plan_dir(plan, "dev", 0755);
@@ -189,7 +175,23 @@ static void user_targets(struct layout *layout)
 			continue;
 		plan_dirs(layout->plan, target, spec->mounts[i].source.directory);
 		if (!spec->mounts[i].source.directory)
-			plan_file(layout->plan, target, "", 0, 0644);
+			plan_node(layout->plan, target, 0644);
+	}
+}
+
+/* Where everything becomes read-only at once afterwards, nothing more is to be said here. */
+static void view_mounts(struct layout *layout)
+{
+	const struct host_views *views = layout->spec->views;
+	bool writable = layout->spec->writable_root;
+	char host[VIEW_PATH + 1];
+
+	for (size_t i = 0; i < views->view_count; i++) {
+		if (i == 0 && writable)
+			continue;
+		(void)snprintf(host, sizeof(host), "/%s", views->views[i].path);
+		plan_bind(layout->plan, host, views->views[i].path, writable ? read_only : 0,
+			  STEP_MOUNT_TREE);
 	}
 }
 
@@ -208,9 +210,9 @@ void layout_host_fill(struct layout *layout)
 			continue; /* /usr is the overlay's */
 		plan_dirs(plan, view->path, view->directory);
 		if (!view->directory)
-			plan_file(plan, view->path, "", 0, 0644);
-		plan_mount(plan, layout->view_slots[i], view->path, 0, STEP_MOUNT_TREE);
+			plan_node(plan, view->path, 0644);
 	}
 	layout_etc(layout, "", true);
 	user_targets(layout);
+	view_mounts(layout);
 }

@@ -95,13 +95,28 @@ static uint16_t new_slot(struct plan *plan)
 	return plan->slot_count++;
 }
 
+/* Most directories are parents of several things; each is made once. Past the table's end
+ * one may be planned twice, which is harmless. */
+static bool is_planned(struct plan *plan, const char *path)
+{
+	for (uint32_t i = 0; i < plan->dir_count; i++) {
+		if (strcmp(plan->block.data + plan->dirs[i], path) == 0)
+			return true;
+	}
+	return false;
+}
+
 void plan_dir(struct plan *plan, const char *path, unsigned mode)
 {
-	add(plan, (struct wire_op){.kind = WIRE_DIR,
-				   .step = STEP_MAKE_NODE,
-				   .flags = WIRE_EXIST_OK,
-				   .a = plan_string(plan, path),
-				   .x = mode});
+	uint32_t offset;
+
+	if (is_planned(plan, path))
+		return;
+	offset = plan_string(plan, path);
+	if (plan->error == 0 && plan->dir_count < PLAN_DIRS)
+		plan->dirs[plan->dir_count++] = offset;
+	add(plan, (struct wire_op){
+			  .kind = WIRE_DIR, .step = STEP_MAKE_NODE, .a = offset, .x = mode});
 }
 
 void plan_dirs(struct plan *plan, const char *path, bool last)
@@ -124,6 +139,14 @@ void plan_dirs(struct plan *plan, const char *path, bool last)
 		plan_dir(plan, path, 0755);
 }
 
+void plan_node(struct plan *plan, const char *path, unsigned mode)
+{
+	add(plan, (struct wire_op){.kind = WIRE_NODE,
+				   .step = STEP_MAKE_NODE,
+				   .a = plan_string(plan, path),
+				   .x = mode});
+}
+
 void plan_file(struct plan *plan, const char *path, const char *content, size_t size,
 	       unsigned mode)
 {
@@ -143,14 +166,13 @@ void plan_symlink(struct plan *plan, const char *path, const char *target)
 				   .b = plan_string(plan, target)});
 }
 
-uint16_t plan_tree_open(struct plan *plan, const char *host_path, unsigned flags, uint64_t dev,
-			uint64_t ino)
+uint16_t plan_tree_open(struct plan *plan, const char *host_path, uint64_t dev, uint64_t ino)
 {
 	uint16_t slot = new_slot(plan);
 
 	add(plan, (struct wire_op){.kind = WIRE_TREE_OPEN,
 				   .step = STEP_OPEN_TREE,
-				   .flags = (uint16_t)flags,
+				   .flags = WIRE_RECURSIVE | WIRE_CHECK_ID,
 				   .slot = slot,
 				   .a = plan_string(plan, host_path),
 				   .x = dev,
@@ -170,40 +192,54 @@ uint16_t plan_tree_given(struct plan *plan, const char *label, int fd)
 	return slot;
 }
 
-uint16_t plan_tree_inner(struct plan *plan, const char *path, unsigned flags)
-{
-	uint16_t slot = new_slot(plan);
-
-	add(plan, (struct wire_op){.kind = WIRE_TREE_INNER,
-				   .step = STEP_OPEN_TREE,
-				   .flags = (uint16_t)flags,
-				   .slot = slot,
-				   .a = plan_string(plan, path)});
-	return slot;
-}
-
-void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label, uint64_t attributes,
-		    bool recursive)
+void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label, uint64_t attributes)
 {
 	add(plan, (struct wire_op){.kind = WIRE_TREE_ATTR,
 				   .step = STEP_TREE_ATTR,
-				   .flags = recursive ? WIRE_RECURSIVE : 0,
 				   .slot = slot,
 				   .a = plan_string(plan, label),
 				   .x = attributes});
 }
 
-void plan_root(struct plan *plan, uint64_t size, uint64_t inodes)
+void plan_mount(struct plan *plan, uint16_t slot, const char *path)
+{
+	add(plan, (struct wire_op){.kind = WIRE_MOUNT,
+				   .step = STEP_MOUNT_TREE,
+				   .slot = slot,
+				   .a = plan_string(plan, path)});
+}
+
+void plan_mount_user(struct plan *plan, uint16_t slot, const char *path)
+{
+	add(plan, (struct wire_op){.kind = WIRE_MOUNT_USER,
+				   .step = STEP_MOUNT_TREE,
+				   .slot = slot,
+				   .a = plan_string(plan, path)});
+}
+
+void plan_carrier(struct plan *plan, uint64_t size, uint64_t inodes)
 {
 	add(plan, (struct wire_op){
-			  .kind = WIRE_ROOT, .step = STEP_NEW_ROOT, .x = size, .y = inodes});
+			  .kind = WIRE_CARRIER, .step = STEP_NEW_ROOT, .x = size, .y = inodes});
 }
 
 void plan_enter(struct plan *plan, const char *path)
 {
+	plan->dir_count = 0; /* paths have another meaning from here on */
 	add(plan, (struct wire_op){.kind = WIRE_ENTER,
 				   .step = STEP_NEW_ROOT,
 				   .a = plan_string(plan, path)});
+}
+
+void plan_bind(struct plan *plan, const char *source, const char *path, uint64_t attributes,
+	       uint16_t step)
+{
+	add(plan, (struct wire_op){.kind = WIRE_BIND,
+				   .step = step,
+				   .flags = WIRE_RECURSIVE,
+				   .a = plan_string(plan, path),
+				   .b = plan_string(plan, source),
+				   .x = attributes});
 }
 
 void plan_overlay(struct plan *plan, const char *path, const char *options)
@@ -226,27 +262,16 @@ void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t fla
 				   .y = options ? plan_string(plan, options) : 0});
 }
 
-void plan_mount(struct plan *plan, uint16_t slot, const char *path, unsigned flags,
-		uint16_t step)
+void plan_restrict(struct plan *plan, uint64_t attributes)
 {
-	add(plan, (struct wire_op){.kind = WIRE_MOUNT,
-				   .step = step,
-				   .flags = (uint16_t)flags,
-				   .slot = slot,
-				   .a = plan_string(plan, path)});
+	add(plan, (struct wire_op){
+			  .kind = WIRE_RESTRICT, .step = STEP_TREE_ATTR, .x = attributes});
 }
 
-void plan_mount_user(struct plan *plan, uint16_t slot, const char *path)
+void plan_root_attr(struct plan *plan, uint64_t attributes)
 {
-	add(plan, (struct wire_op){.kind = WIRE_MOUNT_USER,
-				   .step = STEP_MOUNT_TREE,
-				   .slot = slot,
-				   .a = plan_string(plan, path)});
-}
-
-void plan_read_only(struct plan *plan)
-{
-	add(plan, (struct wire_op){.kind = WIRE_READ_ONLY, .step = STEP_ROOT_ATTR});
+	add(plan, (struct wire_op){
+			  .kind = WIRE_ROOT_ATTR, .step = STEP_ROOT_ATTR, .x = attributes});
 }
 
 uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_count)

@@ -32,21 +32,6 @@ static int add_attributes(struct buffer *out, uint64_t attributes)
 	return r;
 }
 
-static const char *recursive(const struct wire_op *op)
-{
-	return op->flags & WIRE_RECURSIVE ? " recursive" : "";
-}
-
-static const char *optional(const struct wire_op *op)
-{
-	return op->flags & WIRE_OPTIONAL ? " optional" : "";
-}
-
-static const char *place(const struct wire_op *op)
-{
-	return op->flags & WIRE_CARRIER ? "carrier:" : "/";
-}
-
 static int describe_tree(const struct wire_header *h, const struct wire_op *op,
 			 struct buffer *out)
 {
@@ -55,19 +40,16 @@ static int describe_tree(const struct wire_header *h, const struct wire_op *op,
 
 	switch (op->kind) {
 	case WIRE_TREE_OPEN:
-		return buffer_addf(out, "tree #%u = clone of host %s%s%s%s\n", op->slot, a,
-				   recursive(op), optional(op),
-				   op->flags & WIRE_CHECK_ID ? " pinned" : "");
+		return buffer_addf(out, "tree #%u = clone of host %s, pinned\n", op->slot, a);
 	case WIRE_TREE_GIVEN:
 		return buffer_addf(out, "tree #%u = id-mapped clone of host %s\n", op->slot, a);
-	case WIRE_TREE_INNER:
-		return buffer_addf(out, "tree #%u = clone of %s%s%s%s\n", op->slot, place(op), a,
-				   recursive(op), optional(op));
-	default:
-		r = buffer_addf(out, "tree #%u (%s): private", op->slot, a);
+	case WIRE_TREE_ATTR:
+		r = buffer_addf(out, "tree #%u (%s) becomes private", op->slot, a);
 		if (r == 0)
 			r = add_attributes(out, op->x);
-		return r < 0 ? r : buffer_addf(out, "%s\n", recursive(op));
+		return r < 0 ? r : buffer_add_text(out, "\n");
+	default:
+		return buffer_addf(out, "mount tree #%u on /%s\n", op->slot, a);
 	}
 }
 
@@ -79,12 +61,35 @@ static int describe_node(const struct wire_header *h, const struct wire_op *op,
 	switch (op->kind) {
 	case WIRE_DIR:
 		return buffer_addf(out, "dir /%s %04o\n", a, (unsigned)op->x);
+	case WIRE_NODE:
+		return buffer_addf(out, "node /%s %04o\n", a, (unsigned)op->x);
 	case WIRE_FILE:
 		return buffer_addf(out, "file /%s %04o, %llu bytes\n", a, (unsigned)op->x,
 				   (unsigned long long)op->y);
 	default:
 		return buffer_addf(out, "link /%s -> %s\n", a, text(h, op->b));
 	}
+}
+
+static int describe_bind(const struct wire_header *h, const struct wire_op *op,
+			 struct buffer *out)
+{
+	const char *source = text(h, op->b);
+	int r = buffer_addf(out, "%s %s%s on /%s", op->step == STEP_MASK ? "mask with" : "bind",
+			    source[0] == '/' ? "host " : "", source, text(h, op->a));
+
+	if (r == 0)
+		r = add_attributes(out, op->x);
+	return r < 0 ? r : buffer_add_text(out, "\n");
+}
+
+static int describe_attributes(const char *what, const struct wire_op *op, struct buffer *out)
+{
+	int r = buffer_add_text(out, what);
+
+	if (r == 0)
+		r = add_attributes(out, op->x);
+	return r < 0 ? r : buffer_add_text(out, "\n");
 }
 
 static int describe_op(const struct wire_header *h, const struct wire_op *op,
@@ -95,31 +100,32 @@ static int describe_op(const struct wire_header *h, const struct wire_op *op,
 	switch (op->kind) {
 	case WIRE_TREE_OPEN:
 	case WIRE_TREE_GIVEN:
-	case WIRE_TREE_INNER:
 	case WIRE_TREE_ATTR:
+	case WIRE_MOUNT:
+	case WIRE_MOUNT_USER:
 		return describe_tree(h, op, out);
 	case WIRE_DIR:
+	case WIRE_NODE:
 	case WIRE_FILE:
 	case WIRE_SYMLINK:
 		return describe_node(h, op, out);
-	case WIRE_ROOT:
+	case WIRE_CARRIER:
 		return buffer_addf(out, "carrier: tmpfs of %llu bytes, %llu inodes\n",
 				   (unsigned long long)op->x, (unsigned long long)op->y);
 	case WIRE_ENTER:
-		return buffer_addf(out, "the new root is carrier:%s\n", a);
+		return buffer_addf(out, "the new root is /%s of the carrier\n", a);
+	case WIRE_BIND:
+		return describe_bind(h, op, out);
 	case WIRE_OVERLAY:
-		return buffer_addf(out, "overlay on carrier:%s, %s\n", a, text(h, op->b));
+		return buffer_addf(out, "overlay on /%s, %s\n", a, text(h, op->b));
 	case WIRE_FS:
 		return buffer_addf(out, "%s on /%s%s%s%s\n", text(h, op->b), a,
 				   op->y ? ", " : "", op->y ? text(h, op->y) : "",
-				   optional(op));
-	case WIRE_MOUNT:
-	case WIRE_MOUNT_USER:
-		return buffer_addf(out, "%s tree #%u on %s%s%s\n",
-				   op->step == STEP_MASK ? "mask with" : "mount", op->slot,
-				   place(op), a, optional(op));
-	case WIRE_READ_ONLY:
-		return buffer_add_text(out, "the root becomes read-only\n");
+				   op->flags & WIRE_TOLERATE ? ", where it can be had" : "");
+	case WIRE_RESTRICT:
+		return describe_attributes("all mounts become private", op, out);
+	case WIRE_ROOT_ATTR:
+		return describe_attributes("the root becomes", op, out);
 	default:
 		return -EINVAL;
 	}

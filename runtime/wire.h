@@ -26,42 +26,46 @@ enum {
 };
 
 /* Operations on mounts, walked in order. Paths in the box are relative to the new root and
- * begin without a slash. */
+ * begin without a slash. Until the new root is entered, it is the carrier. */
 enum wire_kind {
-	/* slot <- clone of the host tree at str a. Checked against dev (x) and ino (y). */
+	/* slot <- clone of the host tree at a. Checked against dev (x) and ino (y). */
 	WIRE_TREE_OPEN = 1,
-	/* slot <- the tree that the library made; the descriptor is y. */
+	/* slot <- the tree of a that the library made; the descriptor is y. */
 	WIRE_TREE_GIVEN,
-	/* slot <- clone of the directory or file a of the new root (or of the carrier). */
-	WIRE_TREE_INNER,
-	/* Add attributes x (MOUNT_ATTR_*) to slot, recursively where flagged. */
+	/* Make the tree in slot private and add attributes x (MOUNT_ATTR_*), recursively. */
 	WIRE_TREE_ATTR,
-	/* Make the tmpfs that becomes (or carries) the new root: size x, inodes y. */
-	WIRE_ROOT,
+	/* Attach slot at a, a path of ours: links are impossible there. */
+	WIRE_MOUNT,
+	/* Attach slot at a, a path that others may have shaped. */
+	WIRE_MOUNT_USER,
+	/* Make the tmpfs that carries the new root: size x, inodes y. */
+	WIRE_CARRIER,
 	/* Directory a of the carrier is the new root: paths are below it from here on. */
 	WIRE_ENTER,
 	WIRE_DIR,     /* directory a, mode x */
+	WIRE_NODE,    /* empty file a, mode x: to mount on */
 	WIRE_FILE,    /* file a, content b of length y, mode x */
 	WIRE_SYMLINK, /* link a -> b */
-	/* Overlay with the options in b ("lowerdir=...") on directory a: all of these paths are
-	 * relative to the carrier. */
+	/* Bind b (absolute: of the host; else relative to the new root) on a, and add
+	 * attributes x to it. */
+	WIRE_BIND,
+	/* Overlay with the options in b ("lowerdir=...") on directory a; only before the new
+	 * root is entered. */
 	WIRE_OVERLAY,
 	/* New file system of type b on directory a; flags x as mount(2) takes them; options:
 	 * the string at offset y, or 0. */
 	WIRE_FS,
-	WIRE_MOUNT,	 /* attach slot at a, a path of ours: links are impossible there */
-	WIRE_MOUNT_USER, /* attach slot at a, a path that others may have shaped */
-	WIRE_READ_ONLY,	 /* add read-only to the new root's own mount */
+	/* Make all mounts of the new root private and add attributes x to them. */
+	WIRE_RESTRICT,
+	/* Add attributes x to the new root's own mount. */
+	WIRE_ROOT_ATTR,
 };
 
 /* wire_op.flags */
 enum {
-	WIRE_RECURSIVE = 1,  /* the whole tree below */
-	WIRE_OPTIONAL = 2,   /* skip where the path does not exist */
-	WIRE_EXIST_OK = 4,   /* a directory that is there already will do */
-	WIRE_CHECK_ID = 8,   /* compare device (x: major << 32 | minor) and inode (y) */
-	WIRE_TOLERATE = 32,  /* a convenience: any failure is passed over */
-	WIRE_CARRIER = 16,   /* path a is below the carrier, not below the new root */
+	WIRE_RECURSIVE = 1, /* the whole tree below */
+	WIRE_CHECK_ID = 2,  /* compare device (x: major << 32 | minor) and inode (y) */
+	WIRE_TOLERATE = 4,  /* a convenience: any failure is passed over */
 };
 
 struct wire_op {

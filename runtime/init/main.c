@@ -93,6 +93,7 @@ void init_main(long *stack)
 
 	if (stack[0] != 2)
 		init_exit(2);
+	(void)raw1(SYS_umask, 0); /* the modes in the plan are meant as they are */
 	/* Nothing passes an exec by oversight. */
 	(void)raw3(SYS_close_range, 0, ~0U, CLOSE_RANGE_CLOEXEC);
 	read_plan(&init, argv[1]);

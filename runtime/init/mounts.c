@@ -20,11 +20,12 @@
 enum {
 	OLD_MS_NOSUID = 2,
 	OLD_MS_NODEV = 4,
-	OLD_MS_NOEXEC = 8,
-	OLD_MS_RDONLY = 1,
+	OLD_MS_BIND = 1 << 12,
+	OLD_MS_REC = 1 << 14,
 	OLD_MS_PRIVATE = 1 << 18,
 	OLD_MNT_DETACH = 2,
 	AT_RECURSIVE_TREE = 0x8000, /* AT_RECURSIVE */
+	REGULAR = 0100000,	    /* S_IFREG */
 };
 
 static long open_checked(const char *path, const struct wire_op *op)
@@ -48,53 +49,26 @@ static long open_checked(const char *path, const struct wire_op *op)
 
 static long op_tree_open(struct init *init, const struct wire_op *op)
 {
-	const char *path = plan_text(init, op->a);
-	long flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
-	long fd, tree;
+	long fd = open_checked(plan_text(init, op->a), op), tree;
 
-	if (op->flags & WIRE_RECURSIVE)
-		flags |= AT_RECURSIVE_TREE;
-	if (!(op->flags & WIRE_CHECK_ID)) {
-		tree = raw3(SYS_open_tree, AT_FDCWD, path, flags | AT_SYMLINK_NOFOLLOW);
-	} else {
-		fd = open_checked(path, op);
-		if (fd < 0)
-			return fd;
-		tree = raw3(SYS_open_tree, fd, "", flags | AT_EMPTY_PATH);
-		(void)raw1(SYS_close, fd);
-	}
-	if (tree >= 0)
-		init->slots[op->slot] = (int)tree;
-	return tree;
-}
-
-static long op_tree_inner(struct init *init, const struct wire_op *op)
-{
-	long flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
-	int dir = op->flags & WIRE_CARRIER ? init->carrier_fd : init->root_fd;
-	long tree;
-
-	if (op->flags & WIRE_RECURSIVE)
-		flags |= AT_RECURSIVE_TREE;
-	tree = raw3(SYS_open_tree, dir, plan_text(init, op->a), flags);
+	if (fd < 0)
+		return fd;
+	tree = raw3(SYS_open_tree, fd, "",
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE_TREE);
+	(void)raw1(SYS_close, fd);
 	init->slots[op->slot] = (int)tree;
 	return tree;
 }
 
-static long op_tree_attr(struct init *init, const struct wire_op *op)
+static long add_attributes(long dir, const char *path, long flags, uint64_t attributes,
+			   uint64_t propagation)
 {
 	struct mount_attr attr;
-	long flags = AT_EMPTY_PATH;
-	int slot = init->slots[op->slot];
 
-	if (slot < 0)
-		return 0; /* an optional tree that is not there */
-	if (op->flags & WIRE_RECURSIVE)
-		flags |= AT_RECURSIVE_TREE;
 	memset(&attr, 0, sizeof(attr));
-	attr.attr_set = op->x;
-	attr.propagation = OLD_MS_PRIVATE;
-	return raw5(SYS_mount_setattr, slot, "", flags, &attr, sizeof(attr));
+	attr.attr_set = attributes;
+	attr.propagation = propagation;
+	return raw5(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr));
 }
 
 static long set_option(int fs, unsigned command, const char *key, const char *value)
@@ -114,7 +88,7 @@ static char *put_number(char *end, uint64_t number)
 
 /* The carrier. Not on top of "/": the old root would then be two mounts deep, and detaching
  * the top one would leave the host reachable by "/..". */
-static long op_root(struct init *init, const struct wire_op *op)
+static long op_carrier(struct init *init, const struct wire_op *op)
 {
 	char text[24];
 	char *end = text + sizeof(text);
@@ -139,7 +113,8 @@ static long op_root(struct init *init, const struct wire_op *op)
 		return fd;
 	init->carrier_fd = (int)fd;
 	init->root_fd = (int)fd;
-	return raw5(SYS_move_mount, fd, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH);
+	r = raw5(SYS_move_mount, fd, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH);
+	return r < 0 ? r : raw1(SYS_fchdir, fd);
 }
 
 static long op_enter(struct init *init, const struct wire_op *op)
@@ -174,13 +149,10 @@ static long op_file(struct init *init, const struct wire_op *op)
 	return r < 0 ? r : 0;
 }
 
-/* Overlay by mount(2): its option text may be a page long, fsconfig(2) takes 255 bytes. */
+/* Overlay by mount(2): its option text may be a page long, fsconfig(2) takes 255 bytes. The
+ * paths in it are relative to the working directory, the carrier. */
 static long op_overlay(struct init *init, const struct wire_op *op)
 {
-	long r = raw1(SYS_fchdir, init->carrier_fd);
-
-	if (r < 0)
-		return r;
 	return raw5(SYS_mount, "overlay", plan_text(init, op->a), "overlay",
 		    OLD_MS_NOSUID | OLD_MS_NODEV, plan_text(init, op->b));
 }
@@ -194,19 +166,11 @@ static long op_fs(struct init *init, const struct wire_op *op)
 		    op->y ? plan_text(init, (uint32_t)op->y) : NULL);
 }
 
+/* The slot's descriptor stays open until all mounts are made, then one call closes all. */
 static long op_mount(struct init *init, const struct wire_op *op)
 {
-	int dir = op->flags & WIRE_CARRIER ? init->carrier_fd : init->root_fd;
-	int slot = init->slots[op->slot];
-	long r;
-
-	if (slot < 0)
-		return 0;
-	r = raw5(SYS_move_mount, slot, "", dir, plan_text(init, op->a),
-		 MOVE_MOUNT_F_EMPTY_PATH);
-	(void)raw1(SYS_close, slot);
-	init->slots[op->slot] = -1;
-	return r;
+	return raw5(SYS_move_mount, init->slots[op->slot], "", init->root_fd,
+		    plan_text(init, op->a), MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 /* The target lies in a tree that an image or a workspace shaped: no link is followed. */
@@ -225,18 +189,49 @@ static long op_mount_user(struct init *init, const struct wire_op *op)
 	r = raw5(SYS_move_mount, slot, "", target, "",
 		 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	(void)raw1(SYS_close, target);
-	(void)raw1(SYS_close, slot);
-	init->slots[op->slot] = -1;
 	return r;
 }
 
-static long op_read_only(struct init *init)
+/* By mount(2): one call, where cloning and attaching a tree takes two and a descriptor. Both
+ * paths are ours or the host's own; "/" still leads to the host, the working directory is the
+ * new root. */
+static long op_bind(struct init *init, const struct wire_op *op)
 {
-	struct mount_attr attr;
+	const char *target = plan_text(init, op->a);
+	long r = raw5(SYS_mount, plan_text(init, op->b), target, NULL,
+		      OLD_MS_BIND | (op->flags & WIRE_RECURSIVE ? OLD_MS_REC : 0), NULL);
 
-	memset(&attr, 0, sizeof(attr));
-	attr.attr_set = MOUNT_ATTR_RDONLY;
-	return raw5(SYS_mount_setattr, init->root_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+	if (r < 0 || op->x == 0)
+		return r;
+	return add_attributes(AT_FDCWD, target, AT_RECURSIVE_TREE, op->x, 0);
+}
+
+static long apply_tree(struct init *init, const struct wire_op *op)
+{
+	switch (op->kind) {
+	case WIRE_TREE_OPEN:
+		return op_tree_open(init, op);
+	case WIRE_TREE_GIVEN:
+		init->slots[op->slot] = (int)op->y;
+		return 0;
+	case WIRE_TREE_ATTR:
+		return add_attributes(init->slots[op->slot], "",
+				      AT_EMPTY_PATH | AT_RECURSIVE_TREE, op->x,
+				      OLD_MS_PRIVATE);
+	case WIRE_MOUNT:
+		return op_mount(init, op);
+	case WIRE_MOUNT_USER:
+		return op_mount_user(init, op);
+	case WIRE_BIND:
+		return op_bind(init, op);
+	case WIRE_RESTRICT:
+		return add_attributes(init->root_fd, "", AT_EMPTY_PATH | AT_RECURSIVE_TREE,
+				      op->x, OLD_MS_PRIVATE);
+	case WIRE_ROOT_ATTR:
+		return add_attributes(init->root_fd, "", AT_EMPTY_PATH, op->x, 0);
+	default:
+		return -EINVAL;
+	}
 }
 
 static long apply(struct init *init, const struct wire_op *op)
@@ -245,22 +240,15 @@ static long apply(struct init *init, const struct wire_op *op)
 	long r;
 
 	switch (op->kind) {
-	case WIRE_TREE_OPEN:
-		return op_tree_open(init, op);
-	case WIRE_TREE_GIVEN:
-		init->slots[op->slot] = (int)op->y;
-		return 0;
-	case WIRE_TREE_INNER:
-		return op_tree_inner(init, op);
-	case WIRE_TREE_ATTR:
-		return op_tree_attr(init, op);
-	case WIRE_ROOT:
-		return op_root(init, op);
+	case WIRE_CARRIER:
+		return op_carrier(init, op);
 	case WIRE_ENTER:
 		return op_enter(init, op);
 	case WIRE_DIR:
 		r = raw3(SYS_mkdirat, init->root_fd, a, op->x);
-		return r == -EEXIST && (op->flags & WIRE_EXIST_OK) ? 0 : r;
+		return r == -EEXIST ? 0 : r;
+	case WIRE_NODE:
+		return raw4(SYS_mknodat, init->root_fd, a, REGULAR | op->x, 0);
 	case WIRE_FILE:
 		return op_file(init, op);
 	case WIRE_SYMLINK:
@@ -269,14 +257,8 @@ static long apply(struct init *init, const struct wire_op *op)
 		return op_overlay(init, op);
 	case WIRE_FS:
 		return op_fs(init, op);
-	case WIRE_MOUNT:
-		return op_mount(init, op);
-	case WIRE_MOUNT_USER:
-		return op_mount_user(init, op);
-	case WIRE_READ_ONLY:
-		return op_read_only(init);
 	default:
-		return -EINVAL;
+		return apply_tree(init, op);
 	}
 }
 
@@ -290,8 +272,6 @@ static void apply_all(struct init *init)
 
 		if (r == 0)
 			r = apply(init, &ops[i]);
-		if (r == -ENOENT && (ops[i].flags & WIRE_OPTIONAL))
-			continue;
 		if (r < 0 && (ops[i].flags & WIRE_TOLERATE))
 			continue;
 		if (r < 0)
@@ -315,10 +295,28 @@ static long check_detached(void)
 	return r;
 }
 
+/* All trees and directories at once: what init opened itself lies above what it keeps. Only
+ * the trees that the library made may lie below. */
+static long close_trees(const struct init *init)
+{
+	const struct wire_op *ops =
+		(const struct wire_op *)plan_text(init, init->plan->ops);
+	const int keep[] = {init->plan->channel_fd, init->plan->caller_fd,
+			    init->plan->stdin_fd,   init->plan->stdout_fd,
+			    init->plan->stderr_fd,  init->signal_fd};
+	int highest = 0;
+
+	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+		highest = keep[i] > highest ? keep[i] : highest;
+	for (uint32_t i = 0; i < init->plan->op_count; i++) {
+		if (ops[i].kind == WIRE_TREE_GIVEN && (int)ops[i].y < highest)
+			(void)raw1(SYS_close, ops[i].y);
+	}
+	return raw3(SYS_close_range, highest + 1, ~0U, 0);
+}
+
 void mounts_apply(struct init *init)
 {
-	for (size_t i = 0; i < WIRE_SLOTS; i++)
-		init->slots[i] = -1;
 	apply_all(init);
 	/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new one,
 	 * and detaching "." takes it away with everything below. */
@@ -327,8 +325,6 @@ void mounts_apply(struct init *init)
 	(void)STEP(init, STEP_DETACH, NULL, raw2(SYS_umount2, ".", OLD_MNT_DETACH));
 	(void)STEP(init, STEP_DETACH, NULL, raw1(SYS_chdir, "/"));
 	(void)STEP(init, STEP_DETACH, NULL, check_detached());
-	(void)raw1(SYS_close, init->root_fd);
-	if (init->carrier_fd != init->root_fd)
-		(void)raw1(SYS_close, init->carrier_fd);
+	(void)STEP(init, STEP_DETACH, NULL, close_trees(init));
 	init->root_fd = init->carrier_fd = -1;
 }
