@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/prctl.h>
 #include <linux/sched.h>
 
 #include "base/fd.h"
@@ -88,12 +89,16 @@ int ids_choose(struct ids *ret, struct husk_error *err)
 	return r;
 }
 
-static void namespace_child(void *a, void *b)
+/* Until the parent, which holds our pidfd, kills us; or until it dies, which may have
+ * happened before the kernel was told that this is to end us. */
+static void namespace_child(void *parent, void *unused)
 {
-	(void)a;
-	(void)b;
-	for (;;) /* until the parent, which holds our pidfd, kills us */
+	(void)unused;
+	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	while (raw0(SYS_getppid) == *(const pid_t *)parent)
 		raw0(SYS_pause);
+	for (;;)
+		raw1(SYS_exit_group, 1);
 }
 
 static int write_maps(pid_t pid, const struct ids *ids)
@@ -117,6 +122,7 @@ static int make_namespace(const struct ids *ids)
 	char stack[4096] __attribute__((aligned(16)));
 	char path[64];
 	int pidfd = -1, fd, r;
+	pid_t self = getpid();
 	long pid;
 	struct clone_args args = {
 		.flags = CLONE_VM | CLONE_NEWUSER | CLONE_PIDFD,
@@ -125,7 +131,7 @@ static int make_namespace(const struct ids *ids)
 		.stack_size = sizeof(stack),
 	};
 
-	pid = raw_clone3(&args, sizeof(args), namespace_child, NULL, NULL);
+	pid = raw_clone3(&args, sizeof(args), namespace_child, &self, NULL);
 	if (pid < 0)
 		return (int)pid;
 	r = write_maps((pid_t)pid, ids);
