@@ -280,22 +280,24 @@ static inline void lose_system_calls(void)
 	}
 }
 
-/* Run the tests twice: in a child without those system calls, and as they are. */
-#define RUN_IN_BOTH_WORLDS(tests)                                                        \
-	do {                                                                             \
-		int status_ = -1, failed_;                                               \
-		pid_t pid_ = fork();                                                     \
-                                                                                         \
-		if (pid_ == 0) {                                                         \
-			lose_system_calls();                                             \
-			failed_ = cmocka_run_group_tests_name(#tests "_fallback", tests, \
-							      NULL, NULL);               \
-			(void)fflush(NULL);                                              \
-			_exit(failed_ != 0);                                             \
-		}                                                                        \
-		(void)waitpid(pid_, &status_, 0);                                        \
-		failed_ = cmocka_run_group_tests(tests, NULL, NULL);                     \
-		return failed_ != 0 || status_ != 0;                                     \
-	} while (0)
+/* Run a group of tests in a child that has lost those system calls. 0 where all passed.
+ * To be called before there are threads. */
+static inline int run_in_fallback(int (*run)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int failed;
+
+		lose_system_calls();
+		failed = run();
+		(void)fflush(NULL);
+		_exit(failed != 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 1;
+	return status;
+}
 
 #endif
