@@ -53,7 +53,7 @@ def unit(root, variant):
     """One cmocka program for each source, so that one which was not built is missed."""
     names = sorted(p.stem for p in pathlib.Path(root, "tests/unit").glob("*_test.c"))
     programs = tuple(Program(n, (f"{out(variant)}/tests/unit/{n}",)) for n in names)
-    return Layer(f"unit-{variant}", (variant,), programs, 5)
+    return Layer(f"unit-{variant}", (variant,), programs, 10)
 
 
 def suite(name, variant, who):
