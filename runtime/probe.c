@@ -14,8 +14,6 @@
 #include "runtime/init_image.h"
 #include "runtime/probe_child.h"
 
-enum { INIT_STATUS = 2 }; /* of the init program without a plan, runtime/init/main.c */
-
 /* Filled by each probe's number. */
 static const struct {
 	enum probe stands_on;
@@ -70,8 +68,7 @@ static int run(enum probe probe, struct probe_answers *answers, int fd, int fd2)
 	child->ids = answers->ids;
 	child->fd = fd;
 	child->fd2 = fd2;
-	probe_child_run(child, probe == PROBE_INIT ? INIT_STATUS : -1,
-			&answers->of[probe]);
+	probe_child_run(child, &answers->of[probe]);
 	return 0;
 }
 

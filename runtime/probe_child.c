@@ -29,6 +29,7 @@ struct probe_child *probe_child_new(void)
 		return NULL;
 	memset(child, 0, offsetof(struct probe_child, stack));
 	child->fd = child->fd2 = -1;
+	child->limit_ms = PROBE_CHILD_MS;
 	return child;
 }
 
@@ -98,7 +99,7 @@ static void fails(struct probe_answer *answer, uint32_t step, int error)
 }
 
 /* What the child left in memory, and how it ended. */
-static void judge(const struct probe_child *child, int executes, const siginfo_t *end,
+static void judge(const struct probe_child *child, const siginfo_t *end,
 		  struct probe_answer *ret)
 {
 	if (child->done) {
@@ -110,21 +111,17 @@ static void judge(const struct probe_child *child, int executes, const siginfo_t
 		ret->value = child->value;
 		return;
 	}
-	if (end->si_code == CLD_EXITED && executes >= 0 && end->si_status == executes) {
-		ret->state = PROBE_WORKS;
-		return;
-	}
 	fails(ret, child->step, ECANCELED);
 	if (end->si_code != CLD_EXITED)
 		ret->signal = end->si_status;
 }
 
 /* Returns false where the child is stuck in the kernel: its memory must stay. */
-static bool see_through(struct probe_child *child, int executes, int pidfd, int map_error,
+static bool see_through(struct probe_child *child, int pidfd, int map_error,
 			struct probe_answer *ret)
 {
 	siginfo_t end = {0};
-	bool late = !wait_end(pidfd, PROBE_CHILD_MS);
+	bool late = !wait_end(pidfd, child->limit_ms);
 
 	if (late) {
 		(void)raw4(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0);
@@ -139,11 +136,11 @@ static bool see_through(struct probe_child *child, int executes, int pidfd, int 
 	else if (late)
 		fails(ret, child->step, ETIMEDOUT);
 	else
-		judge(child, executes, &end, ret);
+		judge(child, &end, ret);
 	return true;
 }
 
-void probe_child_run(struct probe_child *child, int executes, struct probe_answer *ret)
+void probe_child_run(struct probe_child *child, struct probe_answer *ret)
 {
 	int pidfd = -1, r = 0;
 	long pid;
@@ -162,7 +159,7 @@ void probe_child_run(struct probe_child *child, int executes, struct probe_answe
 		child->go = r < 0 ? PROBE_STOP : PROBE_GO;
 		(void)raw3(SYS_futex, &child->go, FUTEX_WAKE, 1);
 	}
-	if (see_through(child, executes, pidfd, r, ret))
+	if (see_through(child, pidfd, r, ret))
 		free(child);
 	fd_close(&pidfd);
 }

@@ -14,7 +14,8 @@
 
 enum {
 	PROBE_CHILD_STACK = 32768,
-	PROBE_CHILD_MS = 5000, /* deadline; what a child does takes microseconds */
+	PROBE_EXEC_STACK = 8192,
+	PROBE_CHILD_MS = 5000, /* the usual deadline; what is done takes microseconds */
 };
 
 /* probe_child.go */
@@ -25,26 +26,25 @@ struct probe_child {
 	uint64_t spaces; /* CLONE_NEW*; with CLONE_NEWUSER, ids are mapped to 0 first */
 	long (*act)(struct probe_child *child); /* in the child; 0 and up: it works */
 	struct ids ids;
-	int fd, fd2; /* for act */
+	int fd, fd2;  /* for act */
+	int limit_ms; /* deadline; probe_child_new sets the usual one */
 	/* Shared while the child runs. */
-	volatile uint32_t
-	    go; /* futex: PROBE_WAIT until the parent has written the maps */
+	volatile uint32_t go;	/* futex: PROBE_WAIT until the maps are written */
 	volatile uint32_t step; /* enum step now being done */
 	volatile uint32_t done; /* act has returned */
 	volatile int64_t value; /* what it returned */
 	char uid_map[40], gid_map[40];
 	char stack[PROBE_CHILD_STACK] __attribute__((aligned(64)));
+	char exec_stack[PROBE_EXEC_STACK] __attribute__((aligned(64)));
 };
 
 /* Heap; everything empty. NULL on lack of memory. */
 struct probe_child *probe_child_new(void);
 
-/* Run it to its end and release it. `executes`: act replaces the child's program, which
- * is to exit with that status; -1: it does not. */
-void probe_child_run(struct probe_child *child, int executes, struct probe_answer *ret);
+/* Run it to its end and release it. */
+void probe_child_run(struct probe_child *child, struct probe_answer *ret);
 
-/* -- probe_tries.c: what runs in the child ----------------------------------------------
- */
+/* -- probe_tries.c: what runs in the child -- */
 /* Entry of the child; never returns. */
 void probe_child_main(void *child, void *unused);
 
@@ -62,7 +62,7 @@ long probe_try_pivot(struct probe_child *child);
 long probe_try_procfs(struct probe_child *child);
 long probe_try_idmap(struct probe_child *child); /* fd: directory, fd2: user namespace */
 long probe_try_overlay(struct probe_child *child);
-long probe_try_init(struct probe_child *child); /* fd: the init program; executes it */
+long probe_try_init(struct probe_child *child); /* fd: the init program */
 long probe_try_no_new_privs(struct probe_child *child);
 long probe_try_filter(struct probe_child *child);
 long probe_try_listener(struct probe_child *child);

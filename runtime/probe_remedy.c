@@ -258,7 +258,7 @@ void probe_failure(const struct probe_answer *answer, char *text, size_t capacit
 	char words[128], reason[128];
 
 	if (answer->step == STEP_NONE)
-		(void)snprintf(words, sizeof(words), "the call fails");
+		(void)snprintf(words, sizeof(words), "it cannot be called");
 	else
 		(void)snprintf(words, sizeof(words), "cannot %s%s",
 			       step_words(answer->step), step_object(answer->step));

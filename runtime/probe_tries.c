@@ -19,9 +19,9 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
-#include <sched.h>
 #include <signal.h>
 
 #include "base/rawsys.h"
@@ -38,7 +38,9 @@ enum {
 	TREE_RECURSIVE = 0x8000, /* AT_RECURSIVE */
 	SOCKET_INET = 2,	 /* AF_INET */
 	SOCKET_DGRAM = 2 | O_CLOEXEC,
-	LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION */
+	INIT_STATUS = 2,	     /* without a plan, runtime/init/main.c */
+	WAIT_ALL_KINDS = 0x40000000, /* __WALL, <linux/wait.h> */
+	LANDLOCK_VERSION = 1,	     /* LANDLOCK_CREATE_RULESET_VERSION */
 };
 
 #ifndef SYS_landlock_create_ruleset
@@ -124,8 +126,7 @@ void probe_child_main(void *data, void *unused)
 	leave(0);
 }
 
-/* -- namespaces -------------------------------------------------------------------------
- */
+/* -- namespaces -- */
 
 /* That there is a child is the answer. */
 long probe_try_clone3(struct probe_child *child)
@@ -182,8 +183,7 @@ long probe_try_cgroup(struct probe_child *child)
 	return raw1(SYS_unshare, CLONE_NEWCGROUP);
 }
 
-/* -- mounts -----------------------------------------------------------------------------
- */
+/* -- mounts -- */
 
 /* The tmpfs that carries a box's root, over /proc as init puts it. Its descriptor, which
  * is the working directory as well. */
@@ -293,16 +293,50 @@ long probe_try_overlay(struct probe_child *child)
 		    "lowerdir=lower,upperdir=upper,workdir=work,userxattr");
 }
 
-/* -- programs, filters, calls -----------------------------------------------------------
- */
+/* -- programs, filters, calls -- */
 
-/* Without an argument the init program exits at once, and says so by its status. */
-long probe_try_init(struct probe_child *child)
+static void execute(void *data, void *unused)
 {
 	static const char *const argv[] = {"husk-init", NULL};
+	struct probe_child *child = data;
+
+	(void)unused;
+	child->value = raw5(SYS_execveat, child->fd, "", argv, argv + 1, AT_EMPTY_PATH);
+	leave(1);
+}
+
+/* Without an argument the init program exits at once, with a status of its own. A child
+ * of the child executes it: a program sends SIGCHLD when it ends, whatever its clone
+ * said, and the caller is not to get one. */
+long probe_try_init(struct probe_child *child)
+{
+	/* A caller's "ignored" is inherited, and would lose the status, wait(2). */
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} usual = {0};
+	struct clone_args args = {
+	    .flags = CLONE_VM | CLONE_VFORK,
+	    .stack = (uint64_t)(uintptr_t)child->exec_stack,
+	    .stack_size = PROBE_EXEC_STACK,
+	};
+	int status = 0;
+	long pid, r;
 
 	child->step = STEP_EXEC_INIT;
-	return raw5(SYS_execveat, child->fd, "", argv, argv + 1, AT_EMPTY_PATH);
+	child->value = 0;
+	(void)raw4(SYS_rt_sigaction, SIGCHLD, &usual, NULL, sizeof(usual.mask));
+	pid = raw_clone3(&args, sizeof(args), execute, child, NULL);
+	if (pid < 0)
+		return pid;
+	do
+		r = raw4(SYS_wait4, pid, &status, WAIT_ALL_KINDS, NULL);
+	while (r == -EINTR);
+	if (child->value < 0)
+		return child->value;
+	return r == pid && status == INIT_STATUS << 8 ? 0 : -ECANCELED;
 }
 
 long probe_try_no_new_privs(struct probe_child *child)

@@ -16,6 +16,8 @@
 
 enum { HOST_FINDING = 640, HOST_REMEDY = 2048 };
 
+enum host_limit { HOST_LIMIT_MEMORY, HOST_LIMIT_CPUS, HOST_LIMIT_PIDS };
+
 /* What became of one whole box. */
 struct host_box {
 	bool ran;
@@ -59,8 +61,7 @@ void host_advise(struct host_row *row, const char *line);
 /* Judge the view. NULL on lack of memory. */
 struct husk_host *host_judge(const struct host_view *view);
 
-/* -- judges of rows; `which` tells several rows of one judge apart ----------------------
- */
+/* -- judges of rows; `which` tells several rows of one judge apart -- */
 typedef void (*host_judge_fn)(const struct host_view *view, int which,
 			      struct host_row *row);
 
@@ -80,8 +81,7 @@ void host_judge_box(const struct host_view *view, int which, struct host_row *ro
 /* The name of the row that shows a probe. */
 const char *host_probe_name(enum probe probe);
 
-/* -- gathering --------------------------------------------------------------------------
- */
+/* -- gathering -- */
 /* HUSK_E_MEMORY. */
 int host_gather(struct host_view *ret, struct husk_error *err);
 void host_gather_systemd(unsigned uid, struct host_systemd *ret);

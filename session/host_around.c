@@ -123,17 +123,22 @@ void host_judge_landlock(const struct host_view *view, int which, struct host_ro
 		host_find(row, HUSK_PROBE_OK, "not here; husk does not use it");
 }
 
-/* Was a user namespace, or a mount in one, refused in the manner of a security module? */
-static bool refused(const struct host_view *view)
+/* Was something that every box needs refused in the manner of a security module, or, with
+ * calls, in the manner of a seccomp filter as well? */
+static bool refused(const struct host_view *view, bool calls)
 {
-	static const enum probe asked[] = {PROBE_USER, PROBE_MOUNT, PROBE_TREES,
-					   PROBE_PIVOT, PROBE_PROCFS};
+	static const enum probe asked[] = {PROBE_CLONE3, PROBE_USER,  PROBE_MOUNT,
+					   PROBE_TREES,	 PROBE_PIVOT, PROBE_PROCFS,
+					   PROBE_INIT};
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		const struct probe_answer *answer = &view->answers.of[asked[i]];
 
-		if (answer->state == PROBE_FAILS &&
-		    (answer->error == EPERM || answer->error == EACCES))
+		if (answer->state != PROBE_FAILS)
+			continue;
+		if (answer->error == EPERM || answer->error == EACCES)
+			return true;
+		if (calls && (answer->error == ENOSYS || answer->signal != 0))
 			return true;
 	}
 	return false;
@@ -162,14 +167,14 @@ void host_judge_apparmor(const struct host_view *view, int which, struct host_ro
 	if (facts->apparmor_restrict_userns != 1 && facts->apparmor_label[0] == '\0') {
 		host_find(row, HUSK_PROBE_OK, "not in the way: it is not active");
 	} else if (facts->apparmor_restrict_userns == 1 && facts->ordinary &&
-		   refused(view)) {
+		   refused(view, false)) {
 		host_find(row, HUSK_PROBE_MISSING,
 			  "it restricts user namespaces, and lets this program (profile: "
 			  "%s) have "
 			  "none",
 			  label);
 		advise_profile(row);
-	} else if (refused(view)) {
+	} else if (refused(view, false)) {
 		host_find(row, HUSK_PROBE_WEAKER,
 			  "it may be what refuses namespaces or mounts (profile: %s)",
 			  label);
@@ -190,7 +195,7 @@ void host_judge_selinux(const struct host_view *view, int which, struct host_row
 	(void)which;
 	if (view->facts.selinux_enforcing == FACT_ABSENT) {
 		host_find(row, HUSK_PROBE_OK, "not in the way: it is not active");
-	} else if (view->facts.selinux_enforcing == 1 && refused(view)) {
+	} else if (view->facts.selinux_enforcing == 1 && refused(view, false)) {
 		host_find(row, HUSK_PROBE_WEAKER,
 			  "enforcing; it may be what refuses namespaces or mounts");
 		host_advise(row, "ausearch -m avc -ts recent shows whether it does");
@@ -229,7 +234,8 @@ void host_judge_container(const struct host_view *view, int which, struct host_r
 	bool shows =
 	    facts->container[0] != '\0' || facts->in_husk || facts->own_seccomp != 0;
 	bool odd = facts->chrooted || facts->initramfs || facts->proc_masked;
-	int state = view->box.ran || !(shows || odd) ? HUSK_PROBE_OK : HUSK_PROBE_MISSING;
+	bool blamed = !view->box.ran && (shows || odd) && refused(view, true);
+	int state = blamed ? HUSK_PROBE_MISSING : HUSK_PROBE_OK;
 
 	(void)which;
 	host_find(row, state, "%s%s%s%s%s%s",

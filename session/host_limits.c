@@ -41,8 +41,9 @@ void host_judge_limit(const struct host_view *view, int which, struct host_row *
 		return;
 	}
 	host_find(row, HUSK_PROBE_WEAKER,
-		  "not enforced: %s; runs that ask for it need --limits best-effort",
-		  one->why[0] ? one->why : "there is no usable control group");
+		  "not enforced: %s; %s need --limits best-effort",
+		  one->why[0] ? one->why : "there is no usable control group",
+		  which == HOST_LIMIT_CPUS ? "runs with --cpus" : "runs");
 	host_advise(row, one->remedy);
 }
 

@@ -11,14 +11,12 @@
 
 #include "base/error.h"
 
-enum limit { LIMIT_MEMORY, LIMIT_CPUS, LIMIT_PIDS };
-
 /* Sorted by importance: what a box cannot be without, what it can, what is around, and
  * last the proof. */
 static const struct {
 	const char *name;
 	host_judge_fn judge;
-	int which; /* enum probe, enum limit */
+	int which; /* enum probe, enum host_limit */
 } rows[] = {
     {"kernel", host_judge_kernel, PROBE_TREES},
     {"clone3", host_judge_tried, PROBE_CLONE3},
@@ -41,9 +39,9 @@ static const struct {
     {"close-range", host_judge_tried, PROBE_CLOSE_RANGE},
     {"seccomp-notify", host_judge_tried, PROBE_LISTENER},
     {"overlay", host_judge_tried, PROBE_OVERLAY},
-    {"memory-limit", host_judge_limit, LIMIT_MEMORY},
-    {"cpu-limit", host_judge_limit, LIMIT_CPUS},
-    {"task-limit", host_judge_limit, LIMIT_PIDS},
+    {"memory-limit", host_judge_limit, HOST_LIMIT_MEMORY},
+    {"cpu-limit", host_judge_limit, HOST_LIMIT_CPUS},
+    {"task-limit", host_judge_limit, HOST_LIMIT_PIDS},
     {"systemd", host_judge_systemd, 0},
     {"apparmor", host_judge_apparmor, 0},
     {"selinux", host_judge_selinux, 0},
@@ -136,6 +134,7 @@ void host_judge_tried(const struct host_view *view, int which, struct host_row *
 	const struct probe_answer *answer = &view->answers.of[which];
 	const char *without = tried[which].without;
 	int lost = without ? HUSK_PROBE_WEAKER : HUSK_PROBE_MISSING;
+	struct probe_answer shown;
 	char words[256];
 
 	if (answer->state == PROBE_WORKS) {
@@ -147,7 +146,10 @@ void host_judge_tried(const struct host_view *view, int which, struct host_row *
 			  host_probe_name(probe_stands_on((enum probe)which)));
 		return;
 	}
-	probe_failure(answer, words, sizeof(words));
+	shown = *answer;
+	if (which == PROBE_CLONE3) /* no namespace was asked for */
+		shown.step = STEP_NONE;
+	probe_failure(&shown, words, sizeof(words));
 	host_find(row, lost, "%s%s%s", words, without ? ": " : "",
 		  without ? without : "");
 	if (answer->signal != 0)

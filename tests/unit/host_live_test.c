@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This host, looked over by whoever runs the tests, by an ordinary user, inside a user
+ * namespace, and with one system call after another taken away. */
+#include "tests/unit/probe_fork.h"
+
+#include <husk/host.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+static const char *finding;
+static const char *remedy;
+
+static int state_of(const husk_host *host, const char *name)
+{
+	for (size_t i = 0; i < husk_host_count(host); i++) {
+		if (strcmp(husk_host_name(host, i), name) != 0)
+			continue;
+		finding = husk_host_finding(host, i);
+		remedy = husk_host_remedy(host, i);
+		return husk_host_state(host, i);
+	}
+	finding = remedy = "";
+	return -1;
+}
+
+static void show(const husk_host *host)
+{
+	for (size_t i = 0; i < husk_host_count(host); i++) {
+		if (husk_host_state(host, i) == HUSK_PROBE_MISSING)
+			(void)fprintf(stderr, "%s: %s\n", husk_host_name(host, i),
+				      husk_host_finding(host, i));
+	}
+}
+
+/* Names in the temporary directory that are husk's. */
+static int count_left(void)
+{
+	DIR *dir = opendir("/tmp");
+	struct dirent *entry;
+	int count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += strncmp(entry->d_name, "husk-ws-", 8) == 0;
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+static int lines_of(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int lines = 0, c;
+
+	if (!file)
+		return -1;
+	while ((c = getc(file)) != EOF)
+		lines += c == '\n';
+	(void)fclose(file);
+	return lines;
+}
+
+/* What is found once for the whole process, such as its control group, is kept by it. */
+static int warm_up(void)
+{
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+
+	CHECK(husk_host_probe(&host, &err) == 0);
+	husk_host_free(host);
+	return 0;
+}
+
+static int usable(void *unused)
+{
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+	int warm = warm_up(), fds = count_fds(),
+	    mounts = lines_of("/proc/self/mountinfo"), cgroups;
+	mode_t mask = umask(027);
+
+	(void)unused;
+	CHECK(warm == 0);
+	cgroups = lines_of("/proc/self/cgroup");
+	CHECK(husk_host_probe(&host, &err) == 0);
+	if (!husk_host_usable(host))
+		show(host);
+	CHECK(husk_host_usable(host) == 1);
+	CHECK(state_of(host, "box") == HUSK_PROBE_OK);
+	CHECK(state_of(host, "user-namespace") == HUSK_PROBE_OK);
+	CHECK(state_of(host, "seccomp") == HUSK_PROBE_OK);
+	CHECK(state_of(host, "kernel") == HUSK_PROBE_OK);
+	CHECK(husk_host_free(host) == NULL);
+	CHECK(!has_child());
+	CHECK(count_fds() == fds);
+	CHECK(lines_of("/proc/self/mountinfo") == mounts);
+	CHECK(lines_of("/proc/self/cgroup") == cgroups);
+	CHECK(umask(mask) == 027);
+	return 0;
+}
+
+static int no_check(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/* Without user namespaces there is nothing to be shown here; a chroot, say. */
+static void needs_namespaces(void)
+{
+	if (fork_and(become_root_of_one, NULL, no_check, NULL) == SKIPPED)
+		skip();
+}
+
+static void usable_as_we_are(void **state)
+{
+	(void)state;
+	needs_namespaces();
+	fork_done(fork_and(NULL, NULL, usable, NULL));
+}
+
+static void usable_as_an_ordinary_user(void **state)
+{
+	(void)state;
+	needs_namespaces();
+	fork_done(fork_and(become_ordinary, NULL, usable, NULL));
+}
+
+static void usable_in_a_user_namespace(void **state)
+{
+	(void)state;
+	needs_namespaces();
+	fork_done(fork_and(become_root_of_one, NULL, usable, NULL));
+	fork_done(fork_and(become_ordinary_root_of_one, NULL, usable, NULL));
+}
+
+static void nothing_is_left_in_the_temporary_directory(void **state)
+{
+	int before = count_left();
+
+	(void)state;
+	needs_namespaces();
+	for (int i = 0; i < 3; i++)
+		fork_done(fork_and(NULL, NULL, usable, NULL));
+	assert_true(count_left() <= before); /* others may have cleaned up */
+}
+
+/* What is taken away, and what is said then. */
+struct loss {
+	struct lack lack;
+	const char *row;
+	int state;
+	int usable;
+	const char *finding;
+};
+
+static int says_so(void *data)
+{
+	const struct loss *loss = data;
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+	int warm = warm_up(), fds = count_fds(), state;
+
+	CHECK(warm == 0);
+	CHECK(husk_host_probe(&host, &err) == 0);
+	state = state_of(host, loss->row);
+	if (state != loss->state || husk_host_usable(host) != loss->usable ||
+	    !strstr(finding, loss->finding)) {
+		(void)fprintf(stderr, "%s: state %d, usable %d: %s\n", loss->row, state,
+			      husk_host_usable(host), finding);
+		return FAILED;
+	}
+	/* The filter shows, and it is the remedy to run outside it. */
+	if (loss->state == HUSK_PROBE_MISSING && remedy[0] == '\0' &&
+	    !strstr(finding, "not tried")) {
+		(void)fprintf(stderr, "%s: no remedy: %s\n", loss->row, finding);
+		return FAILED;
+	}
+	husk_host_free(host);
+	CHECK(!has_child());
+	CHECK(count_fds() == fds);
+	return 0;
+}
+
+#define ERRNO(number) (SECCOMP_RET_ERRNO | (number))
+
+static const struct loss losses[] = {
+    {{SYS_clone3, ERRNO(ENOSYS), 0, 0, 0},
+     "clone3",
+     HUSK_PROBE_MISSING,
+     0,
+     "not implemented"},
+    {{SYS_clone3, ERRNO(ENOSYS), 0, 0, 0}, "procfs", HUSK_PROBE_MISSING, 0, "not tried"},
+    {{SYS_mount_setattr, ERRNO(ENOSYS), 0, 0, 0},
+     "mount-trees",
+     HUSK_PROBE_MISSING,
+     0,
+     "cannot restrict the mount tree of /: Function not implemented"},
+    {{SYS_open_tree, ERRNO(EPERM), 0, 0, 0},
+     "mount-trees",
+     HUSK_PROBE_MISSING,
+     0,
+     "cannot clone the mount tree of /: Operation not permitted"},
+    {{SYS_fsopen, ERRNO(EPERM), 0, 0, 0},
+     "mount-trees",
+     HUSK_PROBE_MISSING,
+     0,
+     "new root"},
+    {{SYS_pivot_root, SECCOMP_RET_KILL_PROCESS, 0, 0, 0},
+     "pivot-root",
+     HUSK_PROBE_MISSING,
+     0,
+     "a seccomp filter around us ends the program"},
+    {{SYS_pidfd_open, ERRNO(ENOSYS), 0, 0, 0}, "pidfd", HUSK_PROBE_MISSING, 0, "called"},
+    {{SYS_close_range, ERRNO(ENOSYS), 0, 0, 0},
+     "close-range",
+     HUSK_PROBE_MISSING,
+     0,
+     "called"},
+    {{SYS_openat2, ERRNO(ENOSYS), 0, 0, 0}, "openat2", HUSK_PROBE_MISSING, 0, "called"},
+    {{SYS_execveat, ERRNO(EACCES), 0, 0, 0},
+     "init-program",
+     HUSK_PROBE_MISSING,
+     0,
+     "Permission denied"},
+    {{SYS_seccomp, ERRNO(EINVAL), 1, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+      SECCOMP_FILTER_FLAG_NEW_LISTENER},
+     "seccomp-notify",
+     HUSK_PROBE_WEAKER,
+     1,
+     "is not named"},
+    {{SYS_mount, ERRNO(EPERM), 0, 0, 0},
+     "mount-namespace",
+     HUSK_PROBE_MISSING,
+     0,
+     "not perm"},
+    {{SYS_sethostname, ERRNO(EPERM), 0, 0, 0},
+     "uts-namespace",
+     HUSK_PROBE_MISSING,
+     0,
+     "host"},
+    {{SYS_landlock_create_ruleset, ERRNO(ENOSYS), 0, 0, 0},
+     "landlock",
+     HUSK_PROBE_OK,
+     1,
+     "not here"},
+};
+
+static void what_is_taken_away_is_named(void **state)
+{
+	(void)state;
+	needs_namespaces();
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		struct loss loss = losses[i];
+
+		fork_done(fork_and(lose_call, &loss.lack, says_so, &loss));
+	}
+}
+
+static void a_null_pointer_is_an_error(void **state)
+{
+	struct husk_error err = {0};
+
+	(void)state;
+	assert_int_equal(husk_host_probe(NULL, &err), HUSK_E_INVALID);
+	assert_true(err.where[0] != '\0');
+}
+
+int main(void)
+{
+	const struct CMUnitTest host_live[] = {
+	    cmocka_unit_test(usable_as_we_are),
+	    cmocka_unit_test(usable_as_an_ordinary_user),
+	    cmocka_unit_test(usable_in_a_user_namespace),
+	    cmocka_unit_test(nothing_is_left_in_the_temporary_directory),
+	    cmocka_unit_test(what_is_taken_away_is_named),
+	    cmocka_unit_test(a_null_pointer_is_an_error),
+	};
+
+	return cmocka_run_group_tests(host_live, NULL, NULL);
+}
