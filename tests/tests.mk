@@ -29,6 +29,8 @@ help:
 	'make lint            the checks of the source alone' \
 	'make format          lay out the C files as .clang-format says' \
 	'make coverage        unit and integration tests on the coverage variant, summed up' \
+	'make examples        build the programs of examples/' \
+	'make bench           measure starts against the floor and against peers' \
 	'make deps            install what is missing for building and testing (apt)' \
 	'make deps-build      install what is missing for building alone' \
 	'make install         install below PREFIX (/usr/local), honours DESTDIR' \
