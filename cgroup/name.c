@@ -16,21 +16,26 @@
 
 enum { TRIES = 16 };
 
-static bool digits_end(const char *text)
+/* prefix, the digits, and end; nothing else. */
+static bool reads(const char *name, const char *prefix, const char *end)
 {
-	return strspn(text, "0123456789abcdef") == CGROUP_NAME_DIGITS &&
-	       text[CGROUP_NAME_DIGITS] == '\0';
+	size_t size = strlen(prefix);
+
+	if (strncmp(name, prefix, size) != 0)
+		return false;
+	name += size;
+	return strspn(name, "0123456789abcdef") == CGROUP_NAME_DIGITS &&
+	       strcmp(name + CGROUP_NAME_DIGITS, end) == 0;
 }
 
 enum cgroup_name_kind cgroup_name_kind(const char *name)
 {
-	if (strncmp(name, CGROUP_LEAF_PREFIX, strlen(CGROUP_LEAF_PREFIX)) == 0)
-		return digits_end(name + strlen(CGROUP_LEAF_PREFIX))
-			   ? CGROUP_NAME_LEAF
-			   : CGROUP_NAME_FOREIGN;
-	if (strncmp(name, CGROUP_BOX_PREFIX, strlen(CGROUP_BOX_PREFIX)) == 0)
-		return digits_end(name + strlen(CGROUP_BOX_PREFIX)) ? CGROUP_NAME_BOX
-								    : CGROUP_NAME_FOREIGN;
+	if (reads(name, CGROUP_BOX_PREFIX, ""))
+		return CGROUP_NAME_BOX;
+	if (reads(name, CGROUP_LEAF_PREFIX, ""))
+		return CGROUP_NAME_LEAF;
+	if (reads(name, CGROUP_BOX_PREFIX, CGROUP_SCOPE_SUFFIX))
+		return CGROUP_NAME_SCOPE;
 	return CGROUP_NAME_FOREIGN;
 }
 

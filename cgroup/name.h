@@ -12,15 +12,17 @@
 #ifndef CGROUP_NAME_H
 #define CGROUP_NAME_H
 
-#define CGROUP_BOX_PREFIX  "husk-"
-#define CGROUP_LEAF_PREFIX "husk-caller-"
+#define CGROUP_BOX_PREFIX   "husk-"
+#define CGROUP_LEAF_PREFIX  "husk-caller-"
+#define CGROUP_SCOPE_SUFFIX ".scope"
 
 enum { CGROUP_NAME_DIGITS = 16, CGROUP_NAME_SIZE = 32 };
 
 enum cgroup_name_kind {
 	CGROUP_NAME_FOREIGN,
-	CGROUP_NAME_BOX,  /* holds a box: whatever is in it dies with it */
-	CGROUP_NAME_LEAF, /* holds a calling process: never killed */
+	CGROUP_NAME_BOX,   /* holds a box: whatever is in it dies with it */
+	CGROUP_NAME_LEAF,  /* holds a calling process: never killed */
+	CGROUP_NAME_SCOPE, /* a scope that systemd was asked for: systemd's to remove */
 };
 
 enum cgroup_name_kind cgroup_name_kind(const char *name);

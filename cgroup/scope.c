@@ -327,7 +327,7 @@ bool cgroup_scope_enter(const struct cgroup_view *view, struct cgroup_obstacle *
 		return false;
 	r = cgroup_name_random(CGROUP_BOX_PREFIX, base);
 	if (r == 0) {
-		(void)snprintf(name, sizeof(name), "%s.scope", base);
+		(void)snprintf(name, sizeof(name), "%s" CGROUP_SCOPE_SUFFIX, base);
 		cgroup_scope_unit(cgroup_view_unified(view)->own, (unsigned)geteuid(),
 				  &unit);
 		r = connect_and_ask(&sd, &door, name, &unit, &error);

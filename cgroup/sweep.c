@@ -98,7 +98,7 @@ static int sweep_tree(int dir, bool unified, int depth)
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
-		if (kind != CGROUP_NAME_FOREIGN) {
+		if (kind == CGROUP_NAME_BOX || kind == CGROUP_NAME_LEAF) {
 			removed += sweep_one(dir, entry->d_name, kind, unified);
 			continue;
 		}

@@ -119,13 +119,17 @@ static enum cgroup_why decide(const struct facts *facts, bool own, enum cgroup_s
 	return CGROUP_CLEAR;
 }
 
-static bool marked_delegated(int dir)
+/* A user's manager leaves no mark on its units: what we were given we know by its name.
+ */
+static bool is_delegated(int dir, const char *path)
 {
-	/* The first may be read by anybody (systemd 251 and Linux 5.7), the second by
-	 * root. */
+	/* The first may be read by anybody (since systemd 251), the second by root. */
 	static const char *const marks[] = {"user.delegate", "trusted.delegate"};
+	const char *slash = strrchr(path, '/');
 	char value[8];
 
+	if (cgroup_name_kind(slash ? slash + 1 : path) == CGROUP_NAME_SCOPE)
+		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (fgetxattr(dir, marks[i], value, sizeof(value)) == 1 &&
 		    value[0] == '1')
@@ -175,7 +179,7 @@ static int find_top(const struct cgroup_hierarchy *hierarchy, char *top)
 
 		if (dir < 0)
 			return dir;
-		if (marked_delegated(dir))
+		if (is_delegated(dir, top))
 			return 1;
 		if (names_unit(top))
 			return 0;
@@ -213,23 +217,28 @@ static bool consider(const struct cgroup_view *view, bool own, struct cgroup_spo
 	return false;
 }
 
-/*
- * Rather than to move the caller out of a group that it has for itself, take one above
- * where boxes can be put as things are. Not as root outside of delegated groups, who may
- * write everywhere: there the group above need not be meant for us, nor have the caps
- * that ours has.
- */
-static bool rather_above(const char *own, bool delegated)
+/* Has this group caps, which boxes put above it would escape? */
+static bool has_caps(const struct cgroup_view *view, const char *path)
 {
-	const char *slash = strrchr(own, '/');
+	static const char *const files[] = {"memory.max", "memory.high", "pids.max",
+					    "cpu.max"};
+	CLEANUP_FD int dir = cgroup_open_group(cgroup_view_unified(view), path);
+	char text[64];
 
-	return delegated || geteuid() != 0 ||
-	       cgroup_name_kind(slash ? slash + 1 : own) == CGROUP_NAME_LEAF;
+	for (size_t i = 0; dir >= 0 && i < sizeof(files) / sizeof(files[0]); i++)
+		if (cgroup_read(dir, ".", files[i], text, sizeof(text)) > 0 &&
+		    strncmp(text, "max", 3) != 0)
+			return true;
+	return false;
 }
 
-/* Everything from spot->path up to top. first is where a spot that needs a move is kept.
+/*
+ * From spot->path up to top, the first group where boxes can be put as things are; else
+ * the first where something has to be done. Having to move the caller counts for most:
+ * where a group above needs nothing done, the caller stays. Outside of a delegated part
+ * of the tree, no further up than the caller's caps reach.
  */
-static int climb(const struct cgroup_view *view, const char *top, bool rather,
+static int climb(const struct cgroup_view *view, const char *top, bool delegated,
 		 struct cgroup_spot *spot, struct cgroup_spot *first,
 		 struct cgroup_obstacle *why)
 {
@@ -240,12 +249,11 @@ static int climb(const struct cgroup_view *view, const char *top, bool rather,
 		if (spot->dir < 0)
 			return spot->dir;
 		if (consider(view, own, spot, why)) {
-			if (spot->step != CGROUP_STEP_MOVE &&
-			    (first->dir < 0 || spot->step == CGROUP_STEP_NONE))
+			if (spot->step == CGROUP_STEP_NONE)
 				return 1;
-			if (spot->step == CGROUP_STEP_MOVE && !rather)
+			if (spot->step == CGROUP_STEP_ENABLE && first->dir < 0)
 				return 1;
-			if (spot->step == CGROUP_STEP_MOVE) {
+			if (first->dir < 0) {
 				*first = *spot;
 				spot->dir = -1;
 			}
@@ -256,7 +264,8 @@ static int climb(const struct cgroup_view *view, const char *top, bool rather,
 		if (own && why->why == CGROUP_THREADED)
 			return 0;
 		own = false;
-	} while (strcmp(spot->path, top) != 0 && go_up(spot->path));
+	} while (strcmp(spot->path, top) != 0 &&
+		 (delegated || !has_caps(view, spot->path)) && go_up(spot->path));
 	return 0;
 }
 
@@ -283,7 +292,7 @@ int cgroup_spot_find(const struct cgroup_view *view, struct cgroup_spot *ret,
 		return 0;
 	}
 	first->dir = -1;
-	r = climb(view, top, rather_above(hierarchy->own, delegated), ret, first, why);
+	r = climb(view, top, delegated, ret, first, why);
 	if (r == 1)
 		fd_close(&first->dir);
 	if (r == 1 || first->dir < 0)

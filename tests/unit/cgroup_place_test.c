@@ -24,6 +24,7 @@ struct fake {
 	const char *type, *controllers, *enabled;
 	const char *procs; /* "us": our own process id */
 	bool delegated;
+	const char *memory_max;
 };
 
 #define ALL    "cpuset cpu io memory pids\n"
@@ -65,6 +66,7 @@ static void grow(const struct fake *groups, size_t count)
 		put_file(path, "cgroup.controllers", groups[i].controllers);
 		put_file(path, "cgroup.subtree_control", groups[i].enabled);
 		put_file(path, "cgroup.procs", groups[i].procs);
+		put_file(path, "memory.max", groups[i].memory_max);
 		if (groups[i].delegated &&
 		    setxattr(path, "user.delegate", "1", 1, 0) < 0) {
 			print_message("skipped: no extended attributes in %s\n", tree);
@@ -76,14 +78,16 @@ static void grow(const struct fake *groups, size_t count)
 static void fell(void)
 {
 	static const char *const files[] = {"cgroup.type", "cgroup.controllers",
-					    "cgroup.subtree_control", "cgroup.procs"};
+					    "cgroup.subtree_control", "cgroup.procs",
+					    "memory.max"};
 	static const char *const dirs[] = {"a.slice/a.service/leaf",
 					   "a.slice/a.service",
 					   "a.slice",
 					   "u/v",
 					   "u",
 					   "own",
-					   "husk-caller-0123456789abcdef"};
+					   "husk-caller-0123456789abcdef",
+					   "husk-0123456789abcdef.scope"};
 
 	for (size_t i = 0; i <= sizeof(dirs) / sizeof(dirs[0]); i++) {
 		const char *dir = i < sizeof(dirs) / sizeof(dirs[0]) ? dirs[i] : ".";
@@ -208,19 +212,6 @@ static void processes_out_of_sight_are_others(void **state)
 	expect_obstacle("", false, CGROUP_BUSY, "");
 }
 
-/* Root may write above, which does not make it meant for us. */
-static void root_stays_in_its_own_group(void **state)
-{
-	(void)state;
-	if (geteuid() != 0) {
-		print_message("skipped: is about root\n");
-		skip();
-	}
-	GROW({"", NULL, ALL, "", "1\n"}, {"u", DOMAIN, ALL, "memory pids cpu\n", ""},
-	     {"u/v", DOMAIN, ALL, "", "us"});
-	expect_spot("u/v", false, "u/v", CGROUP_STEP_MOVE);
-}
-
 /* The place that needs no move is above, and it is ours. */
 static void siblings_of_our_leaf(void **state)
 {
@@ -239,6 +230,19 @@ static void no_enabling_above_when_alone(void **state)
 	GROW({"", NULL, ALL, "", "1\n"}, {"u", DOMAIN, ALL, "", "", true},
 	     {"u/v", DOMAIN, ALL, "", "us"});
 	expect_spot("u/v", false, "u/v", CGROUP_STEP_MOVE);
+}
+
+/* Above the caller's own caps boxes would not be bound by them. */
+static void no_way_past_caps(void **state)
+{
+	(void)state;
+	GROW({"", NULL, ALL, "memory pids cpu\n", "1\n"},
+	     {"u", DOMAIN, ALL, "", "1\n", .memory_max = "max\n"});
+	expect_spot("u", false, "", CGROUP_STEP_NONE);
+	put_file(tree, "u/memory.max", "4294967296\n");
+	expect_obstacle("u", false, CGROUP_BUSY, "/u");
+	put_file(tree, "u/cgroup.procs", "us");
+	expect_spot("u", false, "u", CGROUP_STEP_MOVE);
 }
 
 /* A process that has been moved before is not moved deeper and deeper. */
@@ -282,6 +286,16 @@ static void delegated_units_are_ours(void **state)
 	     {"a.slice", DOMAIN, ALL, "cpu memory pids\n", ""},
 	     {"a.slice/a.service", DOMAIN, ALL, "", "us", true});
 	expect_spot("a.slice/a.service", true, "a.slice/a.service", CGROUP_STEP_MOVE);
+}
+
+/* A scope that we asked a user's manager for, which leaves no mark on it. */
+static void a_scope_of_our_own(void **state)
+{
+	(void)state;
+	GROW({"", NULL, ALL, "cpu memory pids\n", "1\n"},
+	     {"husk-0123456789abcdef.scope", DOMAIN, ALL, "", "us"});
+	expect_spot("husk-0123456789abcdef.scope", true, "husk-0123456789abcdef.scope",
+		    CGROUP_STEP_MOVE);
 }
 
 /* As a service with DelegateSubgroup=, or a process that has been moved before. */
@@ -484,7 +498,7 @@ int main(void)
 	    WITH_TREE(with_others_we_look_above),
 	    WITH_TREE(a_container_with_others_is_busy),
 	    WITH_TREE(processes_out_of_sight_are_others),
-	    WITH_TREE(root_stays_in_its_own_group),
+	    WITH_TREE(no_way_past_caps),
 	    WITH_TREE(siblings_of_our_leaf),
 	    WITH_TREE(no_enabling_above_when_alone),
 	    WITH_TREE(a_moved_process_stays),
@@ -492,6 +506,7 @@ int main(void)
 	    WITH_TREE(no_controllers),
 	    WITH_TREE(systemd_units_are_not_ours),
 	    WITH_TREE(delegated_units_are_ours),
+	    WITH_TREE(a_scope_of_our_own),
 	    WITH_TREE(in_a_leaf_of_a_delegated_unit),
 	    WITH_TREE(never_above_a_delegated_unit),
 	    WITH_TREE(what_may_not_be_written_names_its_owner),

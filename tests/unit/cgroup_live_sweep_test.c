@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups on this very kernel: nothing is left behind, whoever dies, forks or does
+ * many things at once. */
+#include "tests/unit/cgroup_live.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static size_t open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* A caller that dies by SIGKILL with a box, in which a process lives on. Returns with the
+ * name of the box; the pipe `alive` tells when that process is gone. */
+static void leave_a_box(struct trace *ret)
+{
+	int name[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(name, O_CLOEXEC), 0);
+	ret->place = cgroup_place_get(CGROUP_ALLOW_MOVE);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct cgroup_box *box = child_box(16);
+
+		(void)run_in(box, sleep_stubbornly);
+		(void)!write(name[1], box->name, sizeof(box->name));
+		for (;;)
+			(void)pause();
+	}
+	(void)close(alive[1]);
+	(void)close(name[1]);
+	assert_int_equal(read(name[0], ret->name, sizeof(ret->name)), sizeof(ret->name));
+	(void)close(name[0]);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(read(alive[0], &c, 1), 1);
+	/* Alive, its box is nobody's business. */
+	(void)cgroup_sweep();
+	assert_true(is_there(ret->place, 0, ret->name));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_true(WIFSIGNALED(wait_for(pid)));
+	assert_true(is_there(ret->place, 0, ret->name));
+}
+
+static void sweep_removes_what_the_dead_left(void **state)
+{
+	struct trace trace;
+	char c;
+
+	(void)state;
+	need(&host.pids);
+	leave_a_box(&trace);
+	/* (Somebody else's sweep may have been quicker.) */
+	assert_true(cgroup_sweep() >= 0);
+	assert_gone(&trace);
+	assert_int_equal(read(alive[0], &c, 1), 0);
+	(void)close(alive[0]);
+}
+
+static void the_next_process_sweeps_its_place(void **state)
+{
+	struct trace trace;
+	pid_t pid;
+
+	(void)state;
+	need(&host.pids);
+	leave_a_box(&trace);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct cgroup_place *place = cgroup_place_get(CGROUP_ALLOW_MOVE);
+
+		/* As a process that has not made a box yet. */
+		cgroup_place_lost(place);
+		cgroup_place_put(place);
+		(void)cgroup_box_free(child_box(16));
+		_exit(0);
+	}
+	assert_int_equal(wait_for(pid), 0);
+	assert_gone(&trace);
+	(void)close(alive[0]);
+}
+
+static void sweep_leaves_our_own(void **state)
+{
+	struct cgroup_box *box;
+
+	(void)state;
+	need(&host.pids);
+	box = box_with(0, 0, 16);
+	assert_true(cgroup_sweep() >= 0);
+	for (size_t i = 0; i < box->place->count; i++)
+		if (box->fds[i] >= 0)
+			assert_true(is_there(box->place, i, box->name));
+	free_and_check(box);
+}
+
+enum { THREADS = 2, BOXES = 50, CROWD = 100 };
+
+static void *make_many(void *arg)
+{
+	struct cgroup_box *boxes[BOXES] = {0};
+	bool *good = arg;
+
+	*good = true;
+	for (int i = 0; i < BOXES; i++) {
+		struct cgroup_caps caps = {.memory_bytes = 64 * MIB, .pids = 16};
+
+		if (cgroup_box_new(&caps, true, &boxes[i], NULL) < 0)
+			*good = false;
+	}
+	for (int i = 0; i < BOXES; i++)
+		(void)cgroup_box_free(boxes[i]);
+	return NULL;
+}
+
+static void two_threads_make_a_hundred(void **state)
+{
+	pthread_t threads[THREADS];
+	bool good[THREADS];
+	size_t fds = open_fds();
+
+	(void)state;
+	need(&host.memory);
+	need(&host.pids);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, make_many, &good[i]),
+				 0);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_true(good[i]);
+	}
+	assert_int_equal(open_fds(), fds);
+}
+
+static void *use_one(void *arg)
+{
+	struct cgroup_caps caps = {.memory_bytes = 64 * MIB, .pids = 16};
+	struct cgroup_box *box = NULL;
+	int status;
+	bool *good = arg;
+	pid_t pid;
+
+	*good = false;
+	if (cgroup_box_new(&caps, true, &box, NULL) < 0)
+		return NULL;
+	pid = fork();
+	if (pid == 0) {
+		join(box);
+		_exit(7);
+	}
+	*good = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+		WEXITSTATUS(status) == 7;
+	(void)cgroup_box_free(box);
+	return NULL;
+}
+
+static void a_hundred_threads_use_one_each(void **state)
+{
+	pthread_t threads[CROWD];
+	bool good[CROWD];
+
+	(void)state;
+	need(&host.memory);
+	need(&host.pids);
+	for (int i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, use_one, &good[i]), 0);
+	for (int i = 0; i < CROWD; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_true(good[i]);
+	}
+}
+
+static atomic_bool stop;
+
+static void *look_anew(void *arg)
+{
+	(void)arg;
+	while (!stop) {
+		struct cgroup_place *place = cgroup_place_get(CGROUP_ALLOW_MOVE);
+
+		/* Long searches under the lock, so that forks fall into them. */
+		cgroup_place_lost(place);
+		cgroup_place_put(place);
+	}
+	return NULL;
+}
+
+static void a_fork_in_the_midst_works(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	print_message(
+	    "skipped: this sanitizer's allocator locks up in forks of threads\n");
+	skip();
+#endif
+	need(&host.pids);
+	stop = false;
+	assert_int_equal(pthread_create(&thread, NULL, look_anew, NULL), 0);
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			(void)alarm(30); /* a lock that is never released ends here */
+			(void)cgroup_box_free(child_box(16));
+			_exit(0);
+		}
+		assert_int_equal(wait_for(pid), 0);
+	}
+	stop = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void nothing_is_left_open(void **state)
+{
+	size_t fds;
+
+	(void)state;
+	need(&host.pids);
+	free_and_check(box_with(0, 0, 16));
+	fds = open_fds();
+	for (int i = 0; i < 20; i++)
+		free_and_check(box_with(0, 0, 16));
+	assert_int_equal(open_fds(), fds);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(sweep_removes_what_the_dead_left),
+	    cmocka_unit_test(the_next_process_sweeps_its_place),
+	    cmocka_unit_test(sweep_leaves_our_own),
+	    cmocka_unit_test(two_threads_make_a_hundred),
+	    cmocka_unit_test(a_hundred_threads_use_one_each),
+	    cmocka_unit_test(a_fork_in_the_midst_works),
+	    cmocka_unit_test(nothing_is_left_open),
+	};
+
+	return cmocka_run_group_tests(tests, look, NULL);
+}
