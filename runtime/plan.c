@@ -264,14 +264,10 @@ void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t fla
 
 void plan_restrict(struct plan *plan, uint64_t attributes)
 {
-	add(plan, (struct wire_op){
-			  .kind = WIRE_RESTRICT, .step = STEP_TREE_ATTR, .x = attributes});
-}
-
-void plan_root_attr(struct plan *plan, uint64_t attributes)
-{
-	add(plan, (struct wire_op){
-			  .kind = WIRE_ROOT_ATTR, .step = STEP_ROOT_ATTR, .x = attributes});
+	add(plan, (struct wire_op){.kind = WIRE_RESTRICT,
+				   .step = STEP_TREE_ATTR,
+				   .a = plan_string(plan, "the new root"),
+				   .x = attributes});
 }
 
 uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_count)

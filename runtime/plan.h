@@ -64,7 +64,6 @@ void plan_overlay(struct plan *plan, const char *path, const char *options);
 void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t flags,
 	     const char *options, unsigned op_flags);
 void plan_restrict(struct plan *plan, uint64_t attributes);
-void plan_root_attr(struct plan *plan, uint64_t attributes);
 
 /* Hand a NULL-terminated list over; returns the offset of the array and its length. */
 uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_count);

@@ -124,8 +124,6 @@ static int describe_op(const struct wire_header *h, const struct wire_op *op,
 				   op->flags & WIRE_TOLERATE ? ", where it can be had" : "");
 	case WIRE_RESTRICT:
 		return describe_attributes("all mounts become private", op, out);
-	case WIRE_ROOT_ATTR:
-		return describe_attributes("the root becomes", op, out);
 	default:
 		return -EINVAL;
 	}

@@ -35,7 +35,6 @@
 	ROW(MOUNT_FS,     "mount-fs",     "mount a new file system on")                        \
 	ROW(MOUNT_TREE,   "mount-tree",   "mount on")                                          \
 	ROW(MASK,         "mask",         "mask")                                              \
-	ROW(ROOT_ATTR,    "root-attr",    "make the root read-only")                           \
 	ROW(PIVOT,        "pivot-root",   "change to the new root")                            \
 	ROW(DETACH,       "detach",       "detach the host's mounts")                          \
 	ROW(HOSTNAME,     "hostname",     "set the host name")                                 \

@@ -57,8 +57,6 @@ enum wire_kind {
 	WIRE_FS,
 	/* Make all mounts of the new root private and add attributes x to them. */
 	WIRE_RESTRICT,
-	/* Add attributes x to the new root's own mount. */
-	WIRE_ROOT_ATTR,
 };
 
 /* wire_op.flags */

@@ -227,8 +227,6 @@ static long apply_tree(struct init *init, const struct wire_op *op)
 	case WIRE_RESTRICT:
 		return add_attributes(init->root_fd, "", AT_EMPTY_PATH | AT_RECURSIVE_TREE,
 				      op->x, OLD_MS_PRIVATE);
-	case WIRE_ROOT_ATTR:
-		return add_attributes(init->root_fd, "", AT_EMPTY_PATH, op->x, 0);
 	default:
 		return -EINVAL;
 	}
@@ -275,7 +273,8 @@ static void apply_all(struct init *init)
 		if (r < 0 && (ops[i].flags & WIRE_TOLERATE))
 			continue;
 		if (r < 0)
-			step_fail(init, ops[i].step, -r, plan_text(init, ops[i].a));
+			step_fail(init, ops[i].step, -r,
+				  ops[i].a ? plan_text(init, ops[i].a) : NULL);
 	}
 }
 
