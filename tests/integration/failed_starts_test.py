@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever step of a start fails: the result names it, no program runs, nothing is left."""
+
+import errno
+import re
+
+from harness import check, equal, test, unchanged
+from integration.boxes import ended, limits, sh
+from integration.clients import make
+
+# The steps that a box of the test below does not take everywhere.
+NOT_TAKEN = {
+    "join-cgroup": "where the kernel puts the child into its group, or there is no group",
+}
+
+
+def failures(t, error):
+    """{step: (fault, exit code, started, detail)} of a start with that step failing."""
+    work = t.tmp / f"w{error}"
+    work.mkdir()
+    kind = "best-effort" if limits(t) else "enforce"
+    done = t.run([make(t.build, "failing_steps"), "run", kind, work, str(error)])
+    equal((done.status, done.err), (0, ""))
+    lines = [line.split(" ", 5) for line in done.out.splitlines()]
+    steps = {words[1]: words[2:] for words in lines if words[0] == "step"}
+    last = lines[-1]
+    equal((last[0], last[1]), ("descriptors", last[2]), "open descriptors")
+    check(len(steps) > 30, f"{len(steps)} steps")
+    return steps, {file.name.removeprefix("ran-") for file in work.iterdir()}
+
+
+@test(needs=("hooks",), alone=True)
+def every_step(t):
+    with unchanged():
+        for error in (errno.EOWNERDEAD, errno.EPERM, errno.ENOMEM):
+            steps, ran = failures(t, error)
+            check_each(steps, ran, errno.errorcode[error])
+    ended(sh(t, "true"))
+
+
+def check_each(steps, ran, error):
+    equal(steps.pop("none")[:3], ["none", "0", "1"], "no step failing")
+    for name, (fault, code, started, detail) in steps.items():
+        if name in NOT_TAKEN and fault == "none":
+            continue
+        check(name not in ran and started == "0", f"{name} failed, and the program ran")
+        if name == "exec":  # found or not, it is the program's own matter: 126 or 127
+            equal((fault, code in ("126", "127")), ("none", True), name)
+            continue
+        equal((fault, code), ("startup_failed", "125"), name)
+        check(detail.split()[0].rstrip(":") == name and detail.endswith(f": {error}") and
+              re.fullmatch(r"[\w:/. -]+", detail), f"{name}: the detail is {detail!r}")

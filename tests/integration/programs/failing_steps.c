@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes every step of starting a box fail, one after the other, and prints what came of it.
+ * It sees the inside of the library: only there can a step be told to fail.
+ *
+ *	failing_steps hooks			prints yes or no: can steps be made to fail?
+ *	failing_steps run LIMITS DIR ERRNO	a line for each step (below); DIR: workspace
+ *
+ * Lines: `step NAME FAULT EXIT STARTED DETAIL`, FAULT "none" where there is none; the program
+ * in the box makes the file ran-NAME in the workspace. Last: `descriptors BEFORE AFTER`.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <husk.h>
+
+#include "runtime/plan.h"
+#include "runtime/verdict.h"
+#include "session/session.h"
+
+enum { TIMEOUT_US = 20 * 1000 * 1000 };
+
+static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+
+static husk_session *open_session(int limits, const char *workspace, int writable_root)
+{
+	HUSK_OPTIONS(options);
+	struct husk_error err = {0};
+	husk_session *session = NULL;
+
+	options.limits = limits;
+	options.workspace = workspace;
+	options.allow_writable_root = writable_root;
+	if (husk_session_open(&options, &session, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", err.where, err.message);
+		exit(2);
+	}
+	return session;
+}
+
+static void run_failing(husk_session *session, uint32_t step, uint32_t error,
+			struct box_outcome *outcome, struct verdict *verdict)
+{
+	char file[64];
+	const char *const argv[] = {"touch", file, NULL};
+	struct box_call call = {
+		.argv = argv,
+		.envp = environment,
+		.search = "/usr/bin:/bin",
+		.workdir = "/workspace",
+		.timeout_us = TIMEOUT_US,
+		.max_output = 65536,
+		.cancel_fd = -1,
+		.cancel_fd2 = -1,
+		.inject_step = step,
+		.inject_errno = error,
+	};
+	struct husk_error err = {0};
+
+	(void)snprintf(file, sizeof(file), "ran-%s", step_name(step));
+	if (box_run(&session->spec, &call, outcome, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", err.where, err.message);
+		exit(2);
+	}
+	verdict_reach(outcome, call.timeout_us, verdict);
+}
+
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static int say_hooks(void)
+{
+	husk_session *session = open_session(HUSK_LIMITS_BEST_EFFORT, NULL, 0);
+	struct box_outcome outcome;
+	struct verdict verdict;
+
+	run_failing(session, STEP_EXEC_INIT, ENOTNAM, &outcome, &verdict);
+	puts(outcome.end == BOX_NOT_STARTED && outcome.error == ENOTNAM ? "yes" : "no");
+	box_outcome_deinit(&outcome);
+	husk_session_close(session);
+	return 0;
+}
+
+static void run_step(husk_session *session, uint32_t step, uint32_t error)
+{
+	struct box_outcome outcome;
+	struct verdict verdict;
+
+	run_failing(session, step, error, &outcome, &verdict);
+	printf("step %s %s %d %d %s\n", step_name(step),
+	       verdict.fault ? fault_name(verdict.fault) : "none", verdict.exit_code,
+	       outcome.started, verdict.detail);
+	fflush(stdout);
+	box_outcome_deinit(&outcome);
+}
+
+static int run_all(int limits, const char *workspace, uint32_t error)
+{
+	husk_session *session = open_session(limits, workspace, 0);
+	husk_session *writable = open_session(limits, workspace, 1);
+	int before;
+
+	/* No step failing: what is made once for the process is made here. */
+	run_step(session, STEP_NONE, error);
+	before = descriptors();
+	for (uint32_t step = STEP_NONE + 1; step < STEP_COUNT; step++)
+		run_step(step == STEP_OVERLAY ? writable : session, step, error);
+	printf("descriptors %d %d\n", before, descriptors());
+	husk_session_close(writable);
+	husk_session_close(session);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "hooks") == 0)
+		return say_hooks();
+	if (argc == 5 && strcmp(argv[1], "run") == 0)
+		return run_all(strcmp(argv[2], "enforce") == 0 ? HUSK_LIMITS_ENFORCE
+							       : HUSK_LIMITS_BEST_EFFORT,
+			       argv[3], (uint32_t)strtoul(argv[4], NULL, 10));
+	fprintf(stderr, "usage: failing_steps hooks | run LIMITS DIR ERRNO\n");
+	return 2;
+}
