@@ -37,7 +37,7 @@ enum {
 	TREE_PRIVATE = 1 << 18,	 /* MS_PRIVATE */
 	TREE_RECURSIVE = 0x8000, /* AT_RECURSIVE */
 	SOCKET_INET = 2,	 /* AF_INET */
-	SOCKET_DGRAM = 2 | O_CLOEXEC,
+	SOCKET_DGRAM_CLOEXEC = 2 | O_CLOEXEC,
 	INIT_STATUS = 2,	     /* without a plan, runtime/init/main.c */
 	WAIT_ALL_KINDS = 0x40000000, /* __WALL, <linux/wait.h> */
 	LANDLOCK_VERSION = 1,	     /* LANDLOCK_CREATE_RULESET_VERSION */
@@ -161,7 +161,7 @@ long probe_try_network(struct probe_child *child)
 	long fd;
 
 	child->step = STEP_LOOPBACK;
-	fd = raw3(SYS_socket, SOCKET_INET, SOCKET_DGRAM, 0);
+	fd = raw3(SYS_socket, SOCKET_INET, SOCKET_DGRAM_CLOEXEC, 0);
 	return fd < 0 ? fd : raw3(SYS_ioctl, fd, SIOCSIFFLAGS, &request);
 }
 

@@ -131,11 +131,17 @@ static void a_clone_that_fails_names_the_clone(void **state)
 
 static int probe_all_quietly(void *unused)
 {
-	static struct probe_answers answers;
+	struct probe_answers answers;
 	struct husk_error err = {0};
 
 	(void)unused;
 	CHECK(probe_all("/tmp", &answers, &err) == 0);
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (answers.of[i].state == PROBE_FAILS)
+			(void)fprintf(stderr, "probe %d: step %u, errno %d, signal %d\n", i,
+				      answers.of[i].step, answers.of[i].error,
+				      answers.of[i].signal);
+	}
 	CHECK(answers.of[PROBE_CLONE3].state == PROBE_WORKS);
 	CHECK(answers.of[PROBE_INIT].state == PROBE_WORKS);
 	CHECK(answers.of[PROBE_OPENAT2].state == PROBE_WORKS);
