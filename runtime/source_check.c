@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mounts that are refused even when asked for. Paths are compared by identity (device
- * and inode), never as text: a link, a bind alias or another spelling of a refused directory
- * is that directory.
+ * and inode), never as text: a link, a bind alias or another spelling of a refused
+ * directory is that directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,20 +23,20 @@ struct refused {
 
 /* Sorted by path. */
 static const struct refused refused_sources[] = {
-	{"/", false, "it is the host's whole file system"},
-	{"/boot", true, "it holds the kernel and its secrets"},
-	{"/dev", true, "devices reach the host's hardware and kernel"},
-	{"/etc", false, "it holds the host's accounts and secrets"},
-	{"/proc", true, "it shows and steers every process of the host"},
-	{"/root", false, "it is the administrator's home"},
-	{"/run", false, "it holds the sockets of the host's services"},
-	{"/run/containerd/containerd.sock", false, "it gives control over the host"},
-	{"/run/crio/crio.sock", false, "it gives control over the host"},
-	{"/run/docker.sock", false, "it gives control over the host"},
-	{"/run/podman/podman.sock", false, "it gives control over the host"},
-	{"/sys", true, "it steers the host's kernel"},
-	{"/var/run", false, "it holds the sockets of the host's services"},
-	{"/var/run/docker.sock", false, "it gives control over the host"},
+    {"/", false, "it is the host's whole file system"},
+    {"/boot", true, "it holds the kernel and its secrets"},
+    {"/dev", true, "devices reach the host's hardware and kernel"},
+    {"/etc", false, "it holds the host's accounts and secrets"},
+    {"/proc", true, "it shows and steers every process of the host"},
+    {"/root", false, "it is the administrator's home"},
+    {"/run", false, "it holds the sockets of the host's services"},
+    {"/run/containerd/containerd.sock", false, "it gives control over the host"},
+    {"/run/crio/crio.sock", false, "it gives control over the host"},
+    {"/run/docker.sock", false, "it gives control over the host"},
+    {"/run/podman/podman.sock", false, "it gives control over the host"},
+    {"/sys", true, "it steers the host's kernel"},
+    {"/var/run", false, "it holds the sockets of the host's services"},
+    {"/var/run/docker.sock", false, "it gives control over the host"},
 };
 
 /* Sorted. The essential parts of a box; nothing may cover them. */
@@ -99,6 +99,21 @@ static int open_directory_of(const char *path)
 	return fd >= 0 ? fd : -errno;
 }
 
+/* Does the directory source hold path, as a name (a link in it would lead the box's own
+ * files there) or by what path leads to? */
+static bool contains(const struct stat *source, const char *path)
+{
+	char parent[256];
+	int fd = open_directory_of(path);
+
+	if (fd >= 0 && on_the_way_up(fd, source))
+		return true;
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	*(strrchr(parent, '/') + 1) = '\0';
+	fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && on_the_way_up(fd, source);
+}
+
 static int refuse(const struct source *source, const char *path, const char *reason,
 		  const char *how, struct husk_error *err)
 {
@@ -106,7 +121,8 @@ static int refuse(const struct source *source, const char *path, const char *rea
 
 	(void)snprintf(where, sizeof(where), "mount of %.120s", source->path);
 	error_set(err, HUSK_E_MOUNT_REFUSED, where, "%s %s: %s", how, path, reason);
-	error_hint(err, "copy what the box needs into a directory of its own and mount that");
+	error_hint(err,
+		   "copy what the box needs into a directory of its own and mount that");
 	return HUSK_E_MOUNT_REFUSED;
 }
 
@@ -122,15 +138,13 @@ static int check_against(const struct source *source, const struct refused *row,
 		return 0; /* not on this host */
 	if (same(&mine, &theirs))
 		return refuse(source, row->path, row->reason, "it is", err);
-	if (source->directory) {
-		fd = open_directory_of(row->path);
-		if (fd >= 0 && on_the_way_up(fd, &mine))
-			return refuse(source, row->path, row->reason, "it contains", err);
-	}
+	if (source->directory && contains(&mine, row->path))
+		return refuse(source, row->path, row->reason, "it contains", err);
 	if (row->below) {
 		fd = open_directory_of(source->path);
 		if (fd >= 0 && on_the_way_up(fd, &theirs))
-			return refuse(source, row->path, row->reason, "it lies below", err);
+			return refuse(source, row->path, row->reason, "it lies below",
+				      err);
 	}
 	return 0;
 }
@@ -141,7 +155,8 @@ int source_check(const struct source *source, const char *home, const char *cons
 	const struct refused caller = {home, false, "it is the caller's home"};
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(refused_sources) / sizeof(refused_sources[0]); i++) {
+	for (size_t i = 0; i < sizeof(refused_sources) / sizeof(refused_sources[0]);
+	     i++) {
 		r = check_against(source, &refused_sources[i], err);
 		if (r < 0)
 			return r;
@@ -184,14 +199,16 @@ int source_check_target(const char *target, char **ret, struct husk_error *err)
 	size_t first;
 
 	if (target[0] != '/')
-		return target_error(target, "it must be an absolute path in the box", err);
+		return target_error(target, "it must be an absolute path in the box",
+				    err);
 	for (const char *at = target; *at != '\0';) {
 		size_t n = strcspn(at, "/");
 
 		if (n == 2 && at[0] == '.' && at[1] == '.')
 			return target_error(target, "it must not contain \"..\"", err);
 		if (n > 255)
-			return target_error(target, "a part of it is longer than 255 bytes", err);
+			return target_error(target,
+					    "a part of it is longer than 255 bytes", err);
 		if (n > 0 && !(n == 1 && at[0] == '.') &&
 		    add_component(clean, sizeof(clean), at, n) < 0)
 			return target_error(target, "it is longer than 4,095 bytes", err);
@@ -201,11 +218,12 @@ int source_check_target(const char *target, char **ret, struct husk_error *err)
 	if (clean[0] == '\0')
 		return target_error(target, "it would cover the box's root", err);
 	first = strcspn(clean, "/");
-	for (size_t i = 0; i < sizeof(reserved_targets) / sizeof(reserved_targets[0]); i++) {
+	for (size_t i = 0; i < sizeof(reserved_targets) / sizeof(reserved_targets[0]);
+	     i++) {
 		if (strlen(reserved_targets[i]) == first &&
 		    memcmp(clean, reserved_targets[i], first) == 0)
-			return target_error(target,
-					    "it would cover an essential part of the box", err);
+			return target_error(
+			    target, "it would cover an essential part of the box", err);
 	}
 	if (strcmp(clean, "workspace") == 0)
 		return target_error(target, "it would cover the workspace", err);
