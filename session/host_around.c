@@ -100,6 +100,10 @@ void host_judge_idmap(const struct host_view *view, int which, struct host_row *
 		host_find(row, HUSK_PROBE_MISSING,
 			  "cannot be made on /tmp (%s), and boxes of root need them: %s",
 			  name, strerror_r(answer->error, reason, sizeof(reason)));
+	if (row->state == HUSK_PROBE_MISSING && answer->state == PROBE_FAILS)
+		host_advise(row,
+			    "until then: give boxes a workspace on such a file system "
+			    "(--workspace DIR)");
 }
 
 void host_judge_init(const struct host_view *view, int which, struct host_row *row)
@@ -123,22 +127,45 @@ void host_judge_landlock(const struct host_view *view, int which, struct host_ro
 		host_find(row, HUSK_PROBE_OK, "not here; husk does not use it");
 }
 
-/* Was something that every box needs refused in the manner of a security module, or, with
- * calls, in the manner of a seccomp filter as well? */
-static bool refused(const struct host_view *view, bool calls)
+/* Does a setting of the host, or what lies over /proc, explain why a probe was refused?
+ */
+static bool explained(const struct probe_facts *facts, enum probe probe)
 {
-	static const enum probe asked[] = {PROBE_CLONE3, PROBE_USER,  PROBE_MOUNT,
-					   PROBE_TREES,	 PROBE_PIVOT, PROBE_PROCFS,
-					   PROBE_INIT};
+	switch (probe) {
+	case PROBE_USER:
+		return facts->ordinary && facts->unprivileged_userns_clone == 0;
+	case PROBE_PROCFS:
+		return facts->proc_masked;
+	case PROBE_INIT:
+		return facts->memfd_noexec >= 2;
+	default:
+		return false;
+	}
+}
 
-	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		const struct probe_answer *answer = &view->answers.of[asked[i]];
+/* Was something that every box needs refused in the manner of a security module? */
+static bool refused(const struct host_view *view)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		const struct probe_answer *answer = &view->answers.of[i];
 
-		if (answer->state != PROBE_FAILS)
-			continue;
-		if (answer->error == EPERM || answer->error == EACCES)
+		if (answer->state == PROBE_FAILS && i != PROBE_LANDLOCK &&
+		    (answer->error == EPERM || answer->error == EACCES) &&
+		    !explained(&view->facts, (enum probe)i))
 			return true;
-		if (calls && (answer->error == ENOSYS || answer->signal != 0))
+	}
+	return false;
+}
+
+/* Or in the manner of a container, with its filters and masks? */
+static bool shut_in(const struct host_view *view)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		const struct probe_answer *answer = &view->answers.of[i];
+
+		if (answer->state == PROBE_FAILS && i != PROBE_LANDLOCK &&
+		    (answer->error == EPERM || answer->error == EACCES ||
+		     answer->error == ENOSYS || answer->signal != 0))
 			return true;
 	}
 	return false;
@@ -167,14 +194,14 @@ void host_judge_apparmor(const struct host_view *view, int which, struct host_ro
 	if (facts->apparmor_restrict_userns != 1 && facts->apparmor_label[0] == '\0') {
 		host_find(row, HUSK_PROBE_OK, "not in the way: it is not active");
 	} else if (facts->apparmor_restrict_userns == 1 && facts->ordinary &&
-		   refused(view, false)) {
+		   refused(view)) {
 		host_find(row, HUSK_PROBE_MISSING,
 			  "it restricts user namespaces, and lets this program (profile: "
 			  "%s) have "
 			  "none",
 			  label);
 		advise_profile(row);
-	} else if (refused(view, false)) {
+	} else if (refused(view) && strncmp(label, "unconfined", 10) != 0) {
 		host_find(row, HUSK_PROBE_WEAKER,
 			  "it may be what refuses namespaces or mounts (profile: %s)",
 			  label);
@@ -195,7 +222,7 @@ void host_judge_selinux(const struct host_view *view, int which, struct host_row
 	(void)which;
 	if (view->facts.selinux_enforcing == FACT_ABSENT) {
 		host_find(row, HUSK_PROBE_OK, "not in the way: it is not active");
-	} else if (view->facts.selinux_enforcing == 1 && refused(view, false)) {
+	} else if (view->facts.selinux_enforcing == 1 && refused(view)) {
 		host_find(row, HUSK_PROBE_WEAKER,
 			  "enforcing; it may be what refuses namespaces or mounts");
 		host_advise(row, "ausearch -m avc -ts recent shows whether it does");
@@ -234,7 +261,7 @@ void host_judge_container(const struct host_view *view, int which, struct host_r
 	bool shows =
 	    facts->container[0] != '\0' || facts->in_husk || facts->own_seccomp != 0;
 	bool odd = facts->chrooted || facts->initramfs || facts->proc_masked;
-	bool blamed = !view->box.ran && (shows || odd) && refused(view, true);
+	bool blamed = !view->box.ran && (shows || odd) && shut_in(view);
 	int state = blamed ? HUSK_PROBE_MISSING : HUSK_PROBE_OK;
 
 	(void)which;
@@ -242,7 +269,7 @@ void host_judge_container(const struct host_view *view, int which, struct host_r
 		  facts->in_husk		? "inside a box of husk"
 		  : facts->container[0] != '\0' ? "inside a container: "
 		  : shows			? "inside a sandbox"
-						: "none shows",
+						: "no container shows",
 		  facts->in_husk ? "" : facts->container,
 		  facts->own_seccomp && !facts->in_husk
 		      ? "; a seccomp filter is around us"

@@ -344,6 +344,9 @@ static void apparmor(void **state)
 		       "some-profile (enforce)");
 	break_probe(view, PROBE_TREES, STEP_NEW_ROOT, EACCES);
 	expect(view, "apparmor", HUSK_PROBE_WEAKER, "may be what refuses", "journalctl");
+	(void)snprintf(view->facts.apparmor_label, sizeof(view->facts.apparmor_label),
+		       "unconfined");
+	expect(view, "apparmor", HUSK_PROBE_OK, "not in the way", NULL);
 }
 
 static void selinux(void **state)
@@ -357,6 +360,31 @@ static void selinux(void **state)
 	view->facts.selinux_enforcing = 1;
 	expect(view, "selinux", HUSK_PROBE_OK, "enforcing; not in the way", NULL);
 	break_probe(view, PROBE_USER, STEP_CLONE, EACCES);
+	expect(view, "selinux", HUSK_PROBE_WEAKER, "may be what refuses", "ausearch");
+}
+
+/* A setting that explains the refusal acquits the security modules. */
+static void settings_explain_refusals(void **state)
+{
+	struct host_view *view = healthy();
+
+	(void)state;
+	view->facts.selinux_enforcing = 1;
+	view->facts.unprivileged_userns_clone = 0;
+	break_probe(view, PROBE_USER, STEP_CLONE, EPERM);
+	expect(view, "selinux", HUSK_PROBE_OK, "not in the way", NULL);
+	view = healthy();
+	view->facts.selinux_enforcing = 1;
+	view->facts.memfd_noexec = 2;
+	break_probe(view, PROBE_INIT, STEP_EXEC_INIT, EACCES);
+	expect(view, "selinux", HUSK_PROBE_OK, "not in the way", NULL);
+	view = healthy();
+	view->facts.selinux_enforcing = 1;
+	view->facts.proc_masked = true;
+	break_probe(view, PROBE_PROCFS, STEP_MOUNT_FS, EPERM);
+	expect(view, "selinux", HUSK_PROBE_OK, "not in the way", NULL);
+	expect(view, "container", HUSK_PROBE_MISSING, "parts of /proc are masked", NULL);
+	view->facts.proc_masked = false;
 	expect(view, "selinux", HUSK_PROBE_WEAKER, "may be what refuses", "ausearch");
 }
 
@@ -380,7 +408,7 @@ static void containers(void **state)
 	struct host_view *view = healthy();
 
 	(void)state;
-	expect(view, "container", HUSK_PROBE_OK, "none shows", NULL);
+	expect(view, "container", HUSK_PROBE_OK, "no container shows", NULL);
 	(void)snprintf(view->facts.container, sizeof(view->facts.container), "Docker");
 	expect(view, "container", HUSK_PROBE_OK, "inside a container: Docker", NULL);
 	view->facts.proc_masked = true;
@@ -439,6 +467,8 @@ static void id_maps(void **state)
 	view->answers.temp_fs_type = 0x1234;
 	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "another file system",
 	       "put the directory on");
+	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "another file system",
+	       "--workspace DIR");
 	break_probe(view, PROBE_USER, STEP_ID_MAP, ERANGE);
 	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "it needs user-namespace",
 	       NULL);
@@ -554,6 +584,7 @@ int main(void)
 	    cmocka_unit_test(user_namespaces),
 	    cmocka_unit_test(apparmor),
 	    cmocka_unit_test(selinux),
+	    cmocka_unit_test(settings_explain_refusals),
 	    cmocka_unit_test(yama),
 	    cmocka_unit_test(containers),
 	    cmocka_unit_test(initramfs_and_chroot),
