@@ -44,7 +44,7 @@ static const struct {
     [PROBE_LANDLOCK] = {PROBE_CLONE3, 0, probe_try_landlock},
 };
 
-/* One caller at a time: see restore below. */
+/* One caller at a time: see restore. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum probe probe_stands_on(enum probe probe)
@@ -57,9 +57,18 @@ static void cannot(struct probe_answer *answer, uint32_t step, int r)
 	*answer = (struct probe_answer){.state = PROBE_FAILS, .step = step, .error = -r};
 }
 
+/* Children of root take other ids in the caller's own memory, which makes that memory
+ * undumpable, prctl(2): it gets back what it had. */
+static void restore(int dumpable)
+{
+	if (dumpable == 1 && prctl(PR_GET_DUMPABLE) != 1)
+		(void)prctl(PR_SET_DUMPABLE, 1);
+}
+
 static int run(enum probe probe, struct probe_answers *answers, int fd, int fd2)
 {
 	struct probe_child *child = probe_child_new();
+	int dumpable = prctl(PR_GET_DUMPABLE);
 
 	if (!child)
 		return -ENOMEM;
@@ -69,6 +78,7 @@ static int run(enum probe probe, struct probe_answers *answers, int fd, int fd2)
 	child->fd = fd;
 	child->fd2 = fd2;
 	probe_child_run(child, &answers->of[probe]);
+	restore(dumpable);
 	return 0;
 }
 
@@ -130,20 +140,15 @@ static int try_one(enum probe probe, const char *temp_dir, struct probe_answers 
 int probe_all(const char *temp_dir, struct probe_answers *ret, struct husk_error *err)
 {
 	struct husk_error why = {0};
-	int dumpable, r = 0;
+	int r = 0;
 
 	*ret = (struct probe_answers){0};
 	if (ids_choose(&ret->ids, &why) < 0)
 		cannot(&ret->of[PROBE_USER], STEP_ID_MAP,
 		       why.sys_errno ? -why.sys_errno : -ERANGE);
 	pthread_mutex_lock(&lock);
-	/* Children of root take other ids in the caller's own memory, which makes that
-	 * memory undumpable, prctl(2): it gets back what it had. */
-	dumpable = prctl(PR_GET_DUMPABLE);
 	for (int probe = 0; r == 0 && probe < PROBE_COUNT; probe++)
 		r = try_one((enum probe)probe, temp_dir, ret);
-	if (dumpable == 1 && prctl(PR_GET_DUMPABLE) != 1)
-		(void)prctl(PR_SET_DUMPABLE, 1);
 	pthread_mutex_unlock(&lock);
 	return r < 0 ? error_oom(err, "probe") : 0;
 }

@@ -87,6 +87,7 @@ struct probe_facts {
 	uint32_t uid,
 	    own_seccomp;    /* own_seccomp: mode of this process's filter, 0: none */
 	char container[48]; /* what is around us, "" for nothing that shows */
+	bool sys_admin;	    /* CAP_SYS_ADMIN is in effect */
 	bool in_husk;	    /* that is a box of husk */
 	bool proc_missing;  /* there is no procfs at /proc */
 	bool proc_masked;   /* parts of it are covered */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,11 +113,15 @@ void probe_facts_mounts(const char *mountinfo, struct probe_facts *ret)
 	}
 }
 
+/* proc(5): "CapEff:" in hexadecimal, "Seccomp:" in decimal. */
 void probe_facts_status(const char *status, struct probe_facts *ret)
 {
-	const char *line = strstr(status, "\nSeccomp:");
+	const char *filter = strstr(status, "\nSeccomp:");
+	const char *caps = strstr(status, "\nCapEff:");
+	unsigned long long effective = caps ? strtoull(caps + 8, NULL, 16) : 0;
 
-	ret->own_seccomp = line ? (uint32_t)strtoul(line + 9, NULL, 10) : 0;
+	ret->own_seccomp = filter ? (uint32_t)strtoul(filter + 9, NULL, 10) : 0;
+	ret->sys_admin = effective >> CAP_SYS_ADMIN & 1;
 }
 
 static void read_mounts(struct probe_facts *ret)

@@ -174,6 +174,12 @@ static const char *source_remedy(const struct probe_facts *facts, int error)
 {
 	if (error == ENOSYS)
 		return mount_remedy(facts, STEP_SOURCE, error);
+	if (error == EPERM && !facts->ordinary && !facts->sys_admin)
+		return "this root lacks CAP_SYS_ADMIN, which mapping the ids of files "
+		       "takes: run "
+		       "husk as an ordinary user (docker run --user 1000), or grant it "
+		       "(--cap-add "
+		       "SYS_ADMIN)";
 	if (error == EPERM || error == EINVAL || error == EOPNOTSUPP)
 		return "boxes of root run as an unprivileged id, which needs an "
 		       "id-mapped mount: "
@@ -206,6 +212,10 @@ static const char *filter_remedy(const struct probe_facts *facts, int error)
 
 const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int error)
 {
+	if (error == EMFILE)
+		return "this process has too many open files: raise ulimit -n";
+	if (error == ENFILE)
+		return "the system has too many open files: raise sysctl fs.file-max";
 	switch (step) {
 	case STEP_CLONE:
 	case STEP_ID_MAP:

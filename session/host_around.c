@@ -100,7 +100,7 @@ void host_judge_idmap(const struct host_view *view, int which, struct host_row *
 		host_find(row, HUSK_PROBE_MISSING,
 			  "cannot be made on /tmp (%s), and boxes of root need them: %s",
 			  name, strerror_r(answer->error, reason, sizeof(reason)));
-	if (row->state == HUSK_PROBE_MISSING && answer->state == PROBE_FAILS)
+	if (answer->state == PROBE_FAILS && answer->error != EPERM)
 		host_advise(row,
 			    "until then: give boxes a workspace on such a file system "
 			    "(--workspace DIR)");
@@ -143,13 +143,20 @@ static bool explained(const struct probe_facts *facts, enum probe probe)
 	}
 }
 
+/* What security modules and containers refuse. Id-mapped mounts are for privileged root
+ * alone, wherever it is, and Landlock is only looked at. */
+static bool in_question(enum probe probe)
+{
+	return probe != PROBE_IDMAP && probe != PROBE_LANDLOCK;
+}
+
 /* Was something that every box needs refused in the manner of a security module? */
 static bool refused(const struct host_view *view)
 {
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const struct probe_answer *answer = &view->answers.of[i];
 
-		if (answer->state == PROBE_FAILS && i != PROBE_LANDLOCK &&
+		if (answer->state == PROBE_FAILS && in_question((enum probe)i) &&
 		    (answer->error == EPERM || answer->error == EACCES) &&
 		    !explained(&view->facts, (enum probe)i))
 			return true;
@@ -163,7 +170,7 @@ static bool shut_in(const struct host_view *view)
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const struct probe_answer *answer = &view->answers.of[i];
 
-		if (answer->state == PROBE_FAILS && i != PROBE_LANDLOCK &&
+		if (answer->state == PROBE_FAILS && in_question((enum probe)i) &&
 		    (answer->error == EPERM || answer->error == EACCES ||
 		     answer->error == ENOSYS || answer->signal != 0))
 			return true;

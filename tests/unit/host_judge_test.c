@@ -464,6 +464,13 @@ static void id_maps(void **state)
 	break_probe(view, PROBE_IDMAP, STEP_SOURCE, EINVAL);
 	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "/tmp (tmpfs)",
 	       "as an ordinary user");
+	/* Root of a container that may not map ids: the container is not to blame. */
+	(void)snprintf(view->facts.container, sizeof(view->facts.container), "Docker");
+	break_probe(view, PROBE_IDMAP, STEP_SOURCE, EPERM);
+	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "not permitted",
+	       "CAP_SYS_ADMIN");
+	expect(view, "container", HUSK_PROBE_OK, "Docker", NULL);
+	break_probe(view, PROBE_IDMAP, STEP_SOURCE, EINVAL);
 	view->answers.temp_fs_type = 0x1234;
 	expect(view, "id-mapped-mounts", HUSK_PROBE_MISSING, "another file system",
 	       "put the directory on");

@@ -138,8 +138,8 @@ static int probe_all_quietly(void *unused)
 	CHECK(probe_all("/tmp", &answers, &err) == 0);
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (answers.of[i].state == PROBE_FAILS)
-			(void)fprintf(stderr, "probe %d: step %u, errno %d, signal %d\n", i,
-				      answers.of[i].step, answers.of[i].error,
+			(void)fprintf(stderr, "probe %d: step %u, errno %d, signal %d\n",
+				      i, answers.of[i].step, answers.of[i].error,
 				      answers.of[i].signal);
 	}
 	CHECK(answers.of[PROBE_CLONE3].state == PROBE_WORKS);

@@ -176,6 +176,12 @@ static void steps_have_remedies_of_their_own(void **state)
 	has(&facts, STEP_MOUNT_TREE, ENOENT, "mount target");
 	has(&facts, STEP_WORKDIR, ENOENT, "working directory");
 	has(&facts, STEP_SECCOMP, EINVAL, "CONFIG_SECCOMP_FILTER");
+	has(&facts, STEP_PIPES, EMFILE, "ulimit -n");
+	has(&facts, STEP_PLAN, ENFILE, "fs.file-max");
+	facts.ordinary = false;
+	has(&facts, STEP_SOURCE, EPERM, "--cap-add SYS_ADMIN");
+	facts.sys_admin = true;
+	has(&facts, STEP_SOURCE, EPERM, "id-mapped");
 	facts.proc_masked = true;
 	has(&facts, STEP_MOUNT_FS, EPERM, "unmask");
 	facts.proc_missing = true;
@@ -282,7 +288,11 @@ static void a_filter_of_our_own_is_read(void **state)
 	probe_facts_status("Name:\tx\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n",
 			   &facts);
 	assert_int_equal(facts.own_seccomp, 2);
-	probe_facts_status("Name:\tx\nSeccomp:\t0\n", &facts);
+	assert_false(facts.sys_admin);
+	probe_facts_status("Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n", &facts);
+	assert_true(facts.sys_admin);
+	probe_facts_status("Name:\tx\nCapEff:\t00000000a80425fb\nSeccomp:\t0\n", &facts);
+	assert_false(facts.sys_admin);
 	assert_int_equal(facts.own_seccomp, 0);
 	probe_facts_status("Name:\tSeccomp:\t2\n", &facts);
 	assert_int_equal(facts.own_seccomp, 0);
