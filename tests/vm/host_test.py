@@ -22,7 +22,7 @@ def suite(**changes):
 
 def judge(lines, status="exit 0", left=(), **changes):
     """The lines of all results of a suite."""
-    one = verdict.SuiteVerdict(suite(**changes), "p")
+    one = verdict.SuiteVerdict(suite(**changes), "root", "p")
     results = [one.out(text) for text in lines]
     results = [result for result in results if result] + one.end(status, left)
     return [result.line() for result in results]
@@ -101,9 +101,17 @@ class Verdicts(unittest.TestCase):
     def test_plan_is_kept(self):
         self.assertEqual(judge(["ok a", "1..2"])[1], "not ok p planned 2 tests, and 1 came")
 
+    def test_notes_are_the_lines_right_after_a_failure(self):
+        one = verdict.SuiteVerdict(suite(), "root", "p")
+        noted = []
+        for text in ("# a", "not ok 1 - x", "# b", "# c", "plain", "# d", "ok 2 - y", "# e"):
+            noted += [text] if one.note(text) else []
+            one.out(text)
+        self.assertEqual(noted, ["# b", "# c"])
+
     def test_skips_only_where_allowed(self):
-        self.assertEqual(judge(["skip a_v1 why"], skips=("*v1",)), ["skip p/a_v1 why"])
-        self.assertEqual(judge(["skip a why"], "exit 0"),
+        self.assertEqual(judge(["skip a_v1 why"], skips=("root/*v1",)), ["skip p/a_v1 why"])
+        self.assertEqual(judge(["skip a why"], skips=("user/*", "root/b")),
                          ["not ok p/a must run here, but was skipped: why"])
 
     def test_expected_failure(self):
@@ -123,17 +131,17 @@ class Tables(unittest.TestCase):
             self.assertTrue(row.places and row.forms and row.command, row.name)
 
     def test_short_form_sees_each_kernel_and_each_place(self):
-        machines = plan.machines("short", None, "facts")
+        machines = plan.machines("short", None, "facts", "build")
         self.assertEqual({m.combination.series for m in machines}, set(kernels.SERIES))
         self.assertEqual({item.place.name for m in machines for item in m.items},
                          set(places.PLACES))
 
     def test_what_is_not_built_has_failed(self):
-        row = suite(needs=("no/such/file",))
+        row = suite(needs=("{build}/no/such",))
         one = suites.COMBINATIONS[0]
-        item, = plan._instances(row, places.PLACES["root"], one)
-        self.assertIn("no/such/file", item.problem)
-        item, = plan._instances(suite(match="no/such/*"), places.PLACES["root"], one)
+        item, = plan._instances(row, places.PLACES["root"], one, "build")
+        self.assertIn("build/no/such", item.problem)
+        item, = plan._instances(suite(match="no/such/*"), places.PLACES["root"], one, "build")
         self.assertIn("no/such/*", item.problem)
 
 

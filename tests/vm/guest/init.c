@@ -184,7 +184,7 @@ int main(void)
 	mount_rows(first_mounts, sizeof(first_mounts) / sizeof(first_mounts[0]));
 	load_modules();
 	mount_disk("/dev/vda", "/disk", 0);
-	mount_disk("/dev/vdb", "/disk/husk", MS_RDONLY);
+	mount_disk("/dev/vdb", "/disk/husk", 0);
 	enter_root_disk();
 	mount_rows(&run, 1);
 	if (booted_for("systemd"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""smoke.py PLACE [NAME...]: run the cases (cases.py) that fit the place, and the few below
+"""smoke.py PLACE BUILD [NAME...]: run the cases (cases.py) that fit the place, and the few below
 that are more than one command. Prints `ok NAME` or `not ok NAME REASON`."""
 
 import json
@@ -14,10 +14,10 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import cases  # noqa: E402
 from guest import places  # noqa: E402
 
-HUSK = "/husk/build/husk"
 CASE_SECONDS = 120
 GONE_SECONDS = 20
 CGROUPS = "/sys/fs/cgroup"
+HUSK = ""  # the command under test
 
 
 class Failed(Exception):
@@ -48,7 +48,7 @@ def run_case(case):
         raise Failed(f"status {status}, wanted {case.status}" + said)
     for path, wanted in case.wanted.items():
         value = result
-        for key in path.split("."):
+        for key in filter(None, path.split(".")):
             value = value.get(key) if isinstance(value, dict) else None
         fits = wanted(value) if callable(wanted) else value == wanted
         if not fits:
@@ -132,12 +132,14 @@ MORE = (
 
 
 def main(argv):
-    place = places.PLACES[argv[0]]
+    global HUSK  # pylint: disable=global-statement
+    place, build, only = places.PLACES[argv[0]], argv[1], argv[2:]
+    HUSK = os.path.join(os.path.abspath(build), "husk")
     chosen = [(case.name, run_case, case) for case in cases.CASES
               if case.limits == place.limits]
     chosen += [(function.__name__.replace("_", "-"), function, place)
                for function, where in MORE if place.name in where]
-    chosen = [row for row in chosen if not argv[1:] or row[0] in argv[1:]]
+    chosen = [row for row in chosen if not only or row[0] in only]
     failed = 0
     for name, function, argument in chosen:
         try:

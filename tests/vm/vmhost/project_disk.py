@@ -10,23 +10,25 @@ import subprocess
 
 from vmhost import needs, paths
 
-# Patterns below the tree. Objects, archives and other variants stay behind.
-CONTENT = ("build/husk", "build/husk-init", "build/libhusk.so*", "build/hooks/husk",
-           "build/hooks/husk-init", "build/hooks/libhusk.so*", "build/probes/*",
-           "build/examples/*", "tests/*", "bindings/*", "examples/*", "include/*")
-SKIPPED = ("__pycache__", "*.o", "*.pyc", "node_modules")
-WRITABLE = ("build/probes",)  # test programs compile small C programs into it
+# Patterns below the tree; {build} is the folder of the variant under test. Objects and other
+# variants stay behind.
+CONTENT = ("{build}/husk", "{build}/husk-init", "{build}/libhusk.*", "{build}/probes/*",
+           "{build}/examples/*", "tests/*", "bindings/*", "examples/*", "include/*")
+SKIPPED = ("__pycache__", "*.o", "*.pyc", ".lock")
+PREBUILD = "tests/integration/prebuild"
 
 
-def make(extra, work):
-    """Pack CONTENT and the files that match the `extra` patterns; return the image."""
+def make(build, extra, probes, work):
+    """Pack CONTENT and the files that match the `extra` patterns; return the image.
+    probes: whether to compile the tests' C programs first."""
+    if probes:
+        needs.run([os.path.join(paths.TREE, PREBUILD), "--build", build], cwd=paths.TREE)
     top = os.path.join(work, "project")
-    for source in _chosen(CONTENT + tuple(extra)):
+    for source in _chosen([p.format(build=build) for p in CONTENT] + list(extra)):
         _copy(source, os.path.join(top, source))
-    for name in WRITABLE:
-        os.makedirs(os.path.join(top, name), exist_ok=True)
     _compile_hello(os.path.join(top, "tests/vm/guest"))
     _open_up(top)
+    _make_writable(os.path.join(top, build, "probes"))
     image = os.path.join(work, "project.ext4")
     megabytes = int(needs.run(["du", "-sm", top]).split()[0])
     needs.run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", "root_owner=0:0", "-d", top, image,
@@ -85,9 +87,17 @@ def _compile_hello(folder):
 def _open_up(top):
     """Readable for every user of the machine, whatever the umask of the checkout was."""
     for where, _, files in os.walk(top):
-        relative = os.path.relpath(where, top)
-        os.chmod(where, 0o1777 if relative in WRITABLE else 0o755)
+        os.chmod(where, 0o755)
         for name in files:
             path = os.path.join(where, name)
             if not os.path.islink(path):
                 os.chmod(path, 0o755 if os.access(path, os.X_OK) else 0o644)
+
+
+def _make_writable(folder):
+    """Test programs look here for the C programs that they want, under a lock."""
+    os.makedirs(folder, exist_ok=True)
+    os.chmod(folder, 0o1777)
+    lock = os.path.join(folder, ".lock")
+    with open(lock, "w", encoding="ascii"):
+        os.chmod(lock, 0o666)

@@ -5,6 +5,7 @@ for every suite that was planned, whatever became of the machine."""
 import json
 import os
 import re
+import time
 
 from vmhost import initramfs, kernels, paths, root_disk
 from vmhost.machine import Machine
@@ -64,14 +65,19 @@ class Session:
     def _take(self, frame):
         if frame["kind"] == "begin":
             item = self.waiting.pop(0)
-            self.verdict = SuiteVerdict(item.suite, f"{self.plan.name}/{item.name}")
+            self.verdict = SuiteVerdict(item.suite, item.place.name,
+                                        f"{self.plan.name}/{item.name}")
+            self.began = time.monotonic()
         elif frame["kind"] == "out":
+            if self.verdict.note(frame["text"]):
+                print(f"#   {frame['text']}", flush=True)
             result = self.verdict.out(frame["text"])
             if result:
                 self.report(result)
         elif frame["kind"] == "end":
             for result in self.verdict.end(frame["status"], frame["left"]):
                 self.report(result)
+            print(f"# {self.verdict.prefix}: {time.monotonic() - self.began:.0f} s", flush=True)
             self.verdict = None
 
     def _finish(self, reason):

@@ -39,16 +39,23 @@ def read_line(text):
 class SuiteVerdict:
     """Takes one suite's frames in; gives its results out."""
 
-    def __init__(self, suite, prefix):
+    def __init__(self, suite, place, prefix):
         self.suite = suite
+        self.place = place
         self.prefix = prefix
         self.lines = []      # the last lines of output
         self.outcomes = []   # those that came so far
         self.failed = []     # what failed, where a failure is expected
         self.plan = None
+        self.explained = False  # the line before was a failure, or a note to one
+
+    def note(self, text):
+        """True for a line that explains the failure just before it."""
+        return text.startswith("#") and self.explained and not self.suite.expect
 
     def out(self, text):
         """A line of output; returns the result in it, if any."""
+        self.explained = self.note(text)
         self.lines = self.lines[-OUTPUT_KEPT + 1:] + [text]
         if self.suite.results != "lines":
             return None
@@ -59,9 +66,10 @@ class SuiteVerdict:
         if not read:
             return None
         outcome, name, reason = read
-        if outcome == "skip" and not self.suite.may_skip(name):
+        if outcome == "skip" and not self.suite.may_skip(self.place, name):
             outcome, reason = "not ok", f"must run here, but was skipped: {reason}"
         self.outcomes.append(outcome)
+        self.explained = outcome == "not ok"
         if self.suite.expect:
             self.failed += [f"{name} {reason}"] if outcome == "not ok" else []
             return None
