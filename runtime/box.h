@@ -34,6 +34,12 @@ struct box_mount {
 	bool writable;
 };
 
+/* A user namespace that shows files of one owner as the box's own, for id-mapped mounts. */
+struct box_mapping {
+	uint32_t uid, gid;
+	int fd;
+};
+
 /* What every box of a session has in common. Made by the session, read by many threads. */
 struct box_spec {
 	enum box_root root;
@@ -56,12 +62,15 @@ struct box_spec {
 	int caller_fd;	/* pidfd of this process */
 	pid_t caller_pid;
 	struct host_views *views; /* runtime/layout.h */
-	int mapping_fd; /* user namespace for id-mapped mounts, or -1 */
+	struct box_mapping *mappings; /* heap */
+	size_t mapping_count;
 };
 
-/* Make what is held while the session lives (the last of box_spec); everything above
+/* Make what is held while the session lives (the last members of box_spec); everything above
  * them must be set. HUSK_E_SYSTEM, HUSK_E_MEMORY. */
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err);
+/* The namespace for files of source's owner; one that was made by box_spec_prepare. */
+int box_spec_mapping(const struct box_spec *spec, const struct source *source);
 /* Release everything that spec owns. */
 void box_spec_deinit(struct box_spec *spec);
 

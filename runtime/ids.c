@@ -31,6 +31,11 @@ static struct {
 	struct ids ids;
 } chosen;
 
+bool ids_is_box(uint32_t uid)
+{
+	return uid >= RANGE_FIRST && uid - RANGE_FIRST < RANGE_SIZE;
+}
+
 int ids_pick(const char *uid_map, uint32_t euid, uint32_t spread, struct ids *ret)
 {
 	unsigned long long inside, outside, count, best_first = 0, best_count = 0;
@@ -101,23 +106,23 @@ static void namespace_child(void *parent, void *unused)
 		raw1(SYS_exit_group, 1);
 }
 
-static int write_maps(pid_t pid, const struct ids *ids)
+static int write_maps(pid_t pid, const struct ids *ids, uint32_t disk_uid, uint32_t disk_gid)
 {
 	char path[64], map[64];
 	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)pid);
-	(void)snprintf(map, sizeof(map), "0 %u 1", ids->uid);
+	(void)snprintf(map, sizeof(map), "%u %u 1", disk_uid, ids->uid);
 	r = fd_write_text(AT_FDCWD, path, map);
 	if (r < 0)
 		return r;
 	(void)snprintf(path, sizeof(path), "/proc/%d/gid_map", (int)pid);
-	(void)snprintf(map, sizeof(map), "0 %u 1", ids->gid);
+	(void)snprintf(map, sizeof(map), "%u %u 1", disk_gid, ids->gid);
 	return fd_write_text(AT_FDCWD, path, map);
 }
 
 /* A short-lived process is the only way to make a user namespace for another use. */
-static int make_namespace(const struct ids *ids)
+static int make_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t disk_gid)
 {
 	char stack[4096] __attribute__((aligned(16)));
 	char path[64];
@@ -134,7 +139,7 @@ static int make_namespace(const struct ids *ids)
 	pid = raw_clone3(&args, sizeof(args), namespace_child, &self, NULL);
 	if (pid < 0)
 		return (int)pid;
-	r = write_maps((pid_t)pid, ids);
+	r = write_maps((pid_t)pid, ids, disk_uid, disk_gid);
 	(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", pid);
 	fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC);
 	if (r == 0 && fd < 0)
@@ -145,14 +150,14 @@ static int make_namespace(const struct ids *ids)
 	return fd;
 }
 
-int ids_mount_namespace(const struct ids *ids)
+int ids_mount_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t disk_gid)
 {
 	sigset_t all, before;
 	int fd;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	fd = make_namespace(ids);
+	fd = make_namespace(ids, disk_uid, disk_gid);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return fd;
 }

@@ -28,8 +28,12 @@ int ids_choose(struct ids *ret, struct husk_error *err);
  * that spreads processes over the range. 0, or -ERANGE where there is no id to give. */
 int ids_pick(const char *uid_map, uint32_t euid, uint32_t spread, struct ids *ret);
 
-/* Make a user namespace whose map sends id 0 on disk (the caller's) to ids->uid, for
- * id-mapped mounts. Returns a descriptor of the caller's, or -errno. */
-int ids_mount_namespace(const struct ids *ids);
+/* Is this an id that root's boxes run as? No account has one. */
+bool ids_is_box(uint32_t uid);
+
+/* Make a user namespace whose map sends disk_uid and disk_gid (as the caller's namespace
+ * counts them) to those of ids, for id-mapped mounts. Returns a descriptor of the caller's, or
+ * -errno. */
+int ids_mount_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t disk_gid);
 
 #endif

@@ -98,7 +98,7 @@ static int try_idmap(const char *temp_dir, struct probe_answers *answers)
 	}
 	if (fstatfs(dir, &fs) == 0)
 		answers->temp_fs_type = (uint64_t)fs.f_type;
-	mapping = ids_mount_namespace(&answers->ids);
+	mapping = ids_mount_namespace(&answers->ids, 0, 0);
 	if (mapping < 0) {
 		cannot(answer, STEP_ID_MAP, mapping);
 		return 0;

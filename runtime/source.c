@@ -41,6 +41,8 @@ static int describe(struct source *source, const char *what, struct husk_error *
 		return error_oom(err, what);
 	source->dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 	source->ino = st.st_ino;
+	source->uid = st.st_uid;
+	source->gid = st.st_gid;
 	source->directory = S_ISDIR(st.st_mode);
 	return 0;
 }

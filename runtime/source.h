@@ -14,6 +14,7 @@ struct source {
 	int fd;	       /* O_PATH */
 	uint64_t dev;  /* major << 32 | minor, as statx(2) gives them */
 	uint64_t ino;
+	uint32_t uid, gid; /* its owner */
 	bool directory;
 };
 

@@ -63,17 +63,59 @@ static int resolve_targets(struct box_spec *spec, struct husk_error *err)
 	return r;
 }
 
-static int need_mapping(const struct box_spec *spec)
+int box_spec_mapping(const struct box_spec *spec, const struct source *source)
 {
-	return spec->ids.foreign && (spec->root == BOX_ROOT_DIR || spec->workspace_idmapped ||
-				     spec->mount_count > 0);
+	for (size_t i = 0; i < spec->mapping_count; i++) {
+		if (spec->mappings[i].uid == source->uid && spec->mappings[i].gid == source->gid)
+			return spec->mappings[i].fd;
+	}
+	return -1;
+}
+
+/* One namespace for each owner among the sources. */
+static int map_owner(struct box_spec *spec, const struct source *source, struct husk_error *err)
+{
+	struct box_mapping *mapping = &spec->mappings[spec->mapping_count];
+
+	if (box_spec_mapping(spec, source) >= 0)
+		return 0;
+	mapping->uid = source->uid;
+	mapping->gid = source->gid;
+	mapping->fd = ids_mount_namespace(&spec->ids, source->uid, source->gid);
+	if (mapping->fd < 0) {
+		error_sys(err, -mapping->fd, "id-mapped mounts",
+			  "cannot make a user namespace for the owner of %.200s", source->path);
+		error_hint(err, "run husk as an ordinary user, or give this container "
+				"CAP_SYS_ADMIN and user namespaces");
+		return HUSK_E_SYSTEM;
+	}
+	spec->mapping_count++;
+	return 0;
+}
+
+static int map_owners(struct box_spec *spec, struct husk_error *err)
+{
+	int r = 0;
+
+	if (!spec->ids.foreign)
+		return 0;
+	spec->mappings = calloc(spec->mount_count + 2, sizeof(*spec->mappings));
+	if (!spec->mappings)
+		return error_oom(err, "id-mapped mounts");
+	if (spec->root == BOX_ROOT_DIR)
+		r = map_owner(spec, &spec->image, err);
+	if (r == 0 && spec->workspace_idmapped)
+		r = map_owner(spec, &spec->workspace, err);
+	for (size_t i = 0; r == 0 && i < spec->mount_count; i++)
+		r = map_owner(spec, &spec->mounts[i].source, err);
+	return r;
 }
 
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 {
 	int r;
 
-	spec->init_fd = spec->caller_fd = spec->mapping_fd = -1;
+	spec->init_fd = spec->caller_fd = -1;
 	r = resolve_targets(spec, err);
 	if (r == 0)
 		r = init_image_open(&spec->init_fd, err);
@@ -89,24 +131,18 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 		error_hint(err, "husk needs Linux 5.12 or later");
 		return HUSK_E_SYSTEM;
 	}
-	if (need_mapping(spec)) {
-		spec->mapping_fd = ids_mount_namespace(&spec->ids);
-		if (spec->mapping_fd < 0) {
-			error_sys(err, -spec->mapping_fd, "id-mapped mounts",
-				  "cannot make a user namespace for them");
-			error_hint(err, "run husk as an ordinary user, or give this container "
-					"CAP_SYS_ADMIN and user namespaces");
-			return HUSK_E_SYSTEM;
-		}
-	}
-	return 0;
+	return map_owners(spec, err);
 }
 
 void box_spec_deinit(struct box_spec *spec)
 {
 	fd_close(&spec->init_fd);
 	fd_close(&spec->caller_fd);
-	fd_close(&spec->mapping_fd);
+	for (size_t i = 0; i < spec->mapping_count; i++)
+		fd_close(&spec->mappings[i].fd);
+	free(spec->mappings);
+	spec->mappings = NULL;
+	spec->mapping_count = 0;
 	source_deinit(&spec->image);
 	source_deinit(&spec->workspace);
 	for (size_t i = 0; i < spec->mount_count; i++) {

@@ -20,7 +20,7 @@ static int make_tree(const struct box_spec *spec, const struct source *source, b
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
 		.propagation = TREE_PRIVATE,
-		.userns_fd = (uint64_t)spec->mapping_fd,
+		.userns_fd = (uint64_t)box_spec_mapping(spec, source),
 	};
 	CLEANUP_FD int fd = (int)syscall(SYS_open_tree, source->fd, "",
 					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |

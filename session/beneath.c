@@ -129,10 +129,23 @@ int beneath_open_dir(int dir, const char *name, int flags)
 	return fd;
 }
 
+int beneath_give(int dir, int fd)
+{
+	struct stat above, st;
+
+	if (geteuid() != 0)
+		return 0;
+	if (fstat(dir, &above) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != 0 || above.st_uid == 0)
+		return 0;
+	return fchownat(fd, "", above.st_uid, above.st_gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
 /* Open one component as a directory, making it if it is not there. */
 static int open_or_make(int dir, const char *name, size_t *made)
 {
-	int fd = open_one(dir, name, O_PATH | O_DIRECTORY, 0);
+	int fd = open_one(dir, name, O_PATH | O_DIRECTORY, 0), r;
 
 	if (fd != -ENOENT)
 		return fd;
@@ -140,7 +153,13 @@ static int open_or_make(int dir, const char *name, size_t *made)
 		(*made)++;
 	else if (errno != EEXIST)
 		return -errno;
-	return open_one(dir, name, O_PATH | O_DIRECTORY, 0);
+	fd = open_one(dir, name, O_PATH | O_DIRECTORY, 0);
+	r = fd < 0 ? 0 : beneath_give(dir, fd);
+	if (r < 0) {
+		fd_close(&fd);
+		return r;
+	}
+	return fd;
 }
 
 static int make_parents(int dir, const char *path, size_t *made)

@@ -173,6 +173,22 @@ static uint64_t cap(uint64_t asked, uint64_t fallback)
 	return asked ? asked : fallback;
 }
 
+/* A directory that the caller named keeps its owner and is id-mapped for the box. Our own
+ * temporary one simply belongs to the id that the box runs as: that needs no file system
+ * that can be id-mapped, and no time. */
+static int give_workspace(struct husk_session *session, struct husk_error *err)
+{
+	struct box_spec *spec = &session->spec;
+
+	spec->workspace_idmapped = spec->ids.foreign && !session->workspace.temporary;
+	if (!spec->ids.foreign || spec->workspace_idmapped)
+		return 0;
+	if (fchown(session->workspace.fd, spec->ids.uid, spec->ids.gid) < 0)
+		return error_sys(err, errno, session->workspace.path,
+				 "cannot give it to the box");
+	return 0;
+}
+
 int session_make_spec(const struct husk_options *options, struct husk_session *session,
 		      struct husk_error *err)
 {
@@ -198,6 +214,7 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace, err);
 	if (r == 0 && !session->workspace.temporary)
 		r = check_source(options, &spec->workspace, err);
-	spec->workspace_idmapped = spec->ids.foreign;
+	if (r == 0)
+		r = give_workspace(session, err);
 	return r < 0 ? r : box_spec_prepare(spec, err);
 }

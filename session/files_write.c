@@ -141,6 +141,8 @@ static int write_unnamed(int dir, const char *name, bool name_is_free, const voi
 	if (fd < 0)
 		return errno == EISDIR || errno == EINVAL ? -EOPNOTSUPP : -errno;
 	r = fd_write_all(fd, data, size);
+	if (r == 0)
+		r = beneath_give(dir, fd);
 	if (r < 0)
 		return r;
 	r = finish_unnamed(&fd);
@@ -174,6 +176,8 @@ static int write_named(int dir, const char *name, const void *data, size_t size)
 	if (fd < 0)
 		return fd;
 	r = fd_write_all(fd, data, size);
+	if (r == 0)
+		r = beneath_give(dir, fd);
 	if (r == 0)
 		r = close_written(&fd);
 	if (r == 0 && renameat(dir, temp.text, dir, name) < 0)

@@ -33,7 +33,7 @@ static husk_session *session_new(void)
 	pthread_cond_init(&session->idle, NULL);
 	session->workspace = WORKSPACE_INIT;
 	session->spec.image = session->spec.workspace = SOURCE_INIT;
-	session->spec.init_fd = session->spec.caller_fd = session->spec.mapping_fd = -1;
+	session->spec.init_fd = session->spec.caller_fd = -1;
 	session->closing_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	diff_init(&session->diff, -1);
 	return session;
