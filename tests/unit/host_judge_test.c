@@ -155,6 +155,26 @@ static void the_table_is_complete_and_in_order(void **state)
 	husk_host_free(host);
 }
 
+/* docs/HOSTS.md explains every line that husk doctor prints. */
+static void the_manual_names_each_row(void **state)
+{
+	husk_host *host = host_judge(healthy());
+	char *text = test_calloc(1, 1 << 16), quoted[64];
+	FILE *file = fopen("docs/HOSTS.md", "re");
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+	assert_int_equal(fclose(file), 0);
+	for (size_t i = 0; i < husk_host_count(host); i++) {
+		(void)snprintf(quoted, sizeof(quoted), "`%s`", husk_host_name(host, i));
+		if (!strstr(text, quoted))
+			fail_msg("docs/HOSTS.md lacks %s", quoted);
+	}
+	test_free(text);
+	husk_host_free(host);
+}
+
 static void a_healthy_host_is_all_ok(void **state)
 {
 	husk_host *host = host_judge(healthy());
@@ -581,6 +601,7 @@ int main(void)
 {
 	const struct CMUnitTest host_judge_tests[] = {
 	    cmocka_unit_test(the_table_is_complete_and_in_order),
+	    cmocka_unit_test(the_manual_names_each_row),
 	    cmocka_unit_test(a_healthy_host_is_all_ok),
 	    cmocka_unit_test(getters_bear_anything),
 	    cmocka_unit_test(each_failure_shows_in_its_row),
