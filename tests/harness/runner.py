@@ -41,7 +41,7 @@ def main(program, argv=None):
         try:
             return identity.again(program, root, options.build, options.who, arguments)
         except LookupError as error:
-            print(f"skip all cannot be {options.who}: {error}")
+            print(f"skip all cannot be {options.who}: {error}\n1..1")
             return 0
     load(program)
     chosen = [t for t in TESTS if options.who in t.who and
