@@ -75,7 +75,7 @@ static const struct seccomp_row rows[] = {
     FAIL("listns", ENOSYS, "lists namespaces of the host; new in 6.19"),
     FAIL("lookup_dcookie", ENOSYS, "for a profiler of the whole host; gone since 6.7"),
     FAIL("mbind", ENOSYS, "memory placement is the host's; libnuma asks"),
-    FAIL("memfd_secret", ENOSYS, "breaks up the host's memory map"),
+    FAIL("memfd_secret", ENOSYS, "breaks up the host kernel's direct map"),
     FAIL("migrate_pages", ENOSYS, "memory placement is the host's"),
     FAIL_IF("mknod", EPERM, "device nodes; pipes and sockets are free",
 	    FIELD(1, S_IFMT, S_IFCHR)),

@@ -361,8 +361,10 @@ static const struct seccomp_row rows[] = {
     PASS("uname", "names of the system"),
     PASS("unlink", "files"),
     PASS("unlinkat", "files"),
+#if defined(__x86_64__)
     PASS("uprobe", "called by the kernel's own trampolines"),
     PASS("uretprobe", "called by the kernel's own trampolines"),
+#endif
     PASS("utime", "files"),
     PASS("utimensat", "files"),
     PASS("utimensat_time64", "files"),

@@ -90,14 +90,17 @@ static void int_args_are_sorted_and_known(void **state)
 	(void)state;
 	assert_true(seccomp_int_args_count > 10);
 	for (size_t i = 0; i < seccomp_int_args_count; i++) {
-		bool known = false;
+		bool known __attribute__((unused)) = false;
 
 		for (unsigned abi = 0; abi < SECCOMP_ABI_COUNT; abi++) {
 			if (seccomp_number(abi, seccomp_int_args[i].name) !=
 			    SECCOMP_NO_NUMBER)
 				known = true;
 		}
+#if defined(__x86_64__)
+		/* Some are calls of this machine alone. */
 		assert_true(known);
+#endif
 		assert_int_not_equal(seccomp_int_args[i].args, 0);
 		if (i > 0)
 			assert_true(strcmp(seccomp_int_args[i - 1].name,

@@ -62,8 +62,6 @@ static void bad(const char *text, const char *message)
 #define ARG(inside) \
 	ENTRY("'names': ['read'], 'action': 'SCMP_ACT_ERRNO', 'args': [{" inside "}]")
 
-/* -- bad ones -- */
-
 static void what_is_not_json_is_refused(void **state)
 {
 	(void)state;

@@ -55,8 +55,6 @@ static void expect(const struct seccomp_program *program, uint32_t nr, uint64_t 
 		fail_msg("nr %u: 0x%x, not 0x%x", nr, got, want);
 }
 
-/* -- good ones -- */
-
 static void oci_allowlist(void **state)
 {
 	struct seccomp_program program =
