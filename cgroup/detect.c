@@ -173,7 +173,7 @@ int cgroup_place_find(enum cgroup_allow allow, struct cgroup_place *ret)
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
 	int r;
 
-	*ret = (struct cgroup_place){.leaf = -1};
+	*ret = (struct cgroup_place){.leaf.fd = -1};
 	for (int i = 0; i < CGROUP_GROUPS; i++)
 		ret->groups[i].dir = -1;
 	r = cgroup_view_read(&view);
@@ -196,9 +196,10 @@ int cgroup_place_find(enum cgroup_allow allow, struct cgroup_place *ret)
 
 void cgroup_place_deinit(struct cgroup_place *place)
 {
+	cgroup_v2_leave(place);
 	for (size_t i = 0; i < place->count; i++)
 		fd_close(&place->groups[i].dir);
-	fd_close(&place->leaf);
+	fd_close(&place->leaf.fd);
 	place->count = 0;
 }
 

@@ -78,7 +78,7 @@ static const struct row rows[] = {
     },
     {
 	CGROUP_NOT_DELEGATED,
-	"{path} is managed by systemd and not delegated to this program",
+	"{path}, which {owner}, is managed by systemd and not delegated to this program",
 	{
 	    [CGROUP_PLAIN_USER] = "set Delegate=yes in the unit that this program "
 				  "runs in",

@@ -26,6 +26,14 @@ struct cgroup_group {
 	char path[320];	      /* for messages */
 };
 
+/* v2: where the calling process was moved to, and what it takes to undo that. */
+struct cgroup_leaf {
+	int fd; /* its directory, with the lock; -1: not moved */
+	char name[CGROUP_NAME_SIZE];
+	pid_t mover; /* a fork of it is in the leaf as well, and undoes nothing */
+	unsigned switched_on; /* controllers, for the children of the group */
+};
+
 struct cgroup_place {
 	unsigned refs; /* guarded by detect.c */
 	enum cgroup_driver driver;
@@ -33,9 +41,9 @@ struct cgroup_place {
 	struct cgroup_group groups[CGROUP_GROUPS];
 	size_t count;
 	struct cgroup_obstacle missing[CGROUP_CAPS]; /* why a cap cannot be had here */
-	int leaf;	/* the locked directory that the caller was moved to, or -1 */
-	bool systemd;	/* the machine was booted with it */
-	bool must_move; /* more is to be had by moving the caller */
+	struct cgroup_leaf leaf;
+	bool systemd;	     /* the machine was booted with it */
+	bool must_move;	     /* more is to be had by moving the caller */
 	bool oom_killer_off; /* v1: boxes would inherit a switched-off OOM killer */
 	bool clone_into;     /* v2: the kernel knows CLONE_INTO_CGROUP */
 	struct timespec found_at;
@@ -81,6 +89,9 @@ struct cgroup_ops {
 int cgroup_v2_find(const struct cgroup_view *view, enum cgroup_allow allow,
 		   struct cgroup_place *place);
 int cgroup_v1_find(const struct cgroup_view *view, struct cgroup_place *place);
+
+/* Undo, where that is possible, that the calling process was moved. */
+void cgroup_v2_leave(struct cgroup_place *place);
 
 /* The same obstacle for every cap. */
 void cgroup_place_blocked(struct cgroup_place *place,

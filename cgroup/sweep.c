@@ -112,6 +112,18 @@ static int sweep_tree(int dir, bool unified, int depth)
 	return removed;
 }
 
+bool cgroup_sweep_only_child(int dir, const char *name)
+{
+	__attribute__((cleanup(close_dir))) DIR *stream = list(dir);
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    strcmp(entry->d_name, name) != 0)
+			return false;
+	return stream != NULL;
+}
+
 int cgroup_sweep_group(int dir, bool unified)
 {
 	return sweep_tree(dir, unified, 0);

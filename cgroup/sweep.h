@@ -16,4 +16,7 @@ int cgroup_sweep_group(int dir, bool unified);
 /* Remove a box's directory, whose lock we hold, with what is in it. 0 or -errno. */
 int cgroup_remove_box(int dir, const char *name);
 
+/* Has this group no directory but the one named? */
+bool cgroup_sweep_only_child(int dir, const char *name);
+
 #endif

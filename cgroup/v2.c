@@ -5,6 +5,7 @@
 #include "cgroup/kill.h"
 #include "cgroup/name.h"
 #include "cgroup/place.h"
+#include "cgroup/sweep.h"
 #include "cgroup/v2_spot.h"
 
 #include "base/fd.h"
@@ -138,48 +139,85 @@ static int enable_controllers(struct cgroup_spot *spot)
 }
 
 /*
- * Move the calling process to a leaf of its own group. The leaf stays as long as the
- * process does, which can be moved nowhere else while the group gives controllers to its
- * children; the descriptor returned carries the leaf's lock. -errno: nothing is changed.
+ * Move the calling process to a leaf of its own group. It stays there, as it can be
+ * nowhere else while the group gives controllers to its children. 0; -errno: nothing is
+ * changed.
  */
-static int move_to_leaf(const struct cgroup_spot *spot, char name[CGROUP_NAME_SIZE])
+static int move_to_leaf(const struct cgroup_spot *spot, struct cgroup_leaf *leaf)
 {
-	CLEANUP_FD int leaf = cgroup_name_make(spot->dir, CGROUP_LEAF_PREFIX, "",
-					       O_RDONLY | O_DIRECTORY, name);
 	int r;
 
-	if (leaf < 0)
-		return fd_take(&leaf);
-	r = cgroup_write(spot->dir, name, "cgroup.procs", "0");
-	if (r < 0) {
-		(void)unlinkat(spot->dir, name, AT_REMOVEDIR);
+	leaf->fd = cgroup_name_make(spot->dir, CGROUP_LEAF_PREFIX, "",
+				    O_RDONLY | O_DIRECTORY, leaf->name);
+	if (leaf->fd < 0) {
+		r = leaf->fd;
+		leaf->fd = -1;
 		return r;
 	}
-	return fd_take(&leaf);
+	leaf->mover = getpid();
+	r = cgroup_write(spot->dir, leaf->name, "cgroup.procs", "0");
+	if (r < 0) {
+		(void)unlinkat(spot->dir, leaf->name, AT_REMOVEDIR);
+		fd_close(&leaf->fd);
+	}
+	return r;
+}
+
+static void move_back(int dir, struct cgroup_leaf *leaf)
+{
+	(void)cgroup_write(dir, ".", "cgroup.procs", "0");
+	(void)unlinkat(dir, leaf->name, AT_REMOVEDIR);
+	fd_close(&leaf->fd);
 }
 
 /* Do what the spot needs. 0; -errno, and then nothing is changed. */
 static int prepare(struct cgroup_spot *spot, struct cgroup_place *place)
 {
-	char name[CGROUP_NAME_SIZE];
-	int r;
+	unsigned before = spot->enabled;
+	int r = 0;
 
 	if (spot->step == CGROUP_STEP_NONE)
 		return 0;
-	if (spot->step == CGROUP_STEP_MOVE) {
-		r = move_to_leaf(spot, name);
-		if (r < 0)
-			return r;
-		place->leaf = r;
-	}
+	if (spot->step == CGROUP_STEP_MOVE)
+		r = move_to_leaf(spot, &place->leaf);
+	if (r < 0)
+		return r;
 	r = enable_controllers(spot);
-	if (r < 0 && place->leaf >= 0) {
-		/* Somebody has come into the group meanwhile: back, and leave no leaf. */
-		(void)cgroup_write(spot->dir, ".", "cgroup.procs", "0");
-		(void)unlinkat(spot->dir, name, AT_REMOVEDIR);
-		fd_close(&place->leaf);
-	}
+	/* Somebody may have come into the group meanwhile. */
+	if (r < 0 && place->leaf.fd >= 0)
+		move_back(spot->dir, &place->leaf);
+	place->leaf.switched_on = spot->enabled & ~before;
 	return r;
+}
+
+/*
+ * Switching controllers off takes the caps of whatever is below. So only where nothing is
+ * but the leaf, and in the leaf nobody but us: then no fork of ours can have a box there,
+ * and into the group itself nobody can come while it gives controllers to its children.
+ */
+static bool alone(int dir, const struct cgroup_leaf *leaf)
+{
+	return cgroup_spot_only_us(leaf->fd) && cgroup_sweep_only_child(dir, leaf->name);
+}
+
+void cgroup_v2_leave(struct cgroup_place *place)
+{
+	struct cgroup_leaf *leaf = &place->leaf;
+	int dir = place->groups[0].dir;
+
+	/* A scope of systemd's goes when the process does. */
+	if (leaf->fd < 0 || leaf->mover != getpid() || place->driver != CGROUP_V2 ||
+	    !alone(dir, leaf))
+		return;
+	for (int i = 0; i < CGROUP_CAPS; i++) {
+		char word[32];
+
+		if (!(leaf->switched_on & CGROUP_BIT(i)))
+			continue;
+		(void)snprintf(word, sizeof(word), "-%s", cgroup_controller_name(i));
+		(void)cgroup_write(dir, ".", "cgroup.subtree_control", word);
+	}
+	move_back(dir, leaf);
 }
 
 /* CLONE_INTO_CGROUP has no file to be seen by; clone3 itself is older than it is. */

@@ -75,6 +75,11 @@ static enum inhabitants read_inhabitants(int dir)
 	return found;
 }
 
+bool cgroup_spot_only_us(int dir)
+{
+	return read_inhabitants(dir) == ONLY_US;
+}
+
 static void read_facts(int dir, struct facts *ret)
 {
 	static const char *const needed[] = {".", "cgroup.procs",
@@ -191,11 +196,12 @@ static void note(const struct cgroup_view *view, const struct cgroup_spot *spot,
 		 const char *file, enum cgroup_why why, int sys_errno,
 		 struct cgroup_obstacle *ret)
 {
+	const struct cgroup_hierarchy *hierarchy = cgroup_view_unified(view);
+	CLEANUP_FD int dir = cgroup_open_group(hierarchy, spot->path);
 	char shown[sizeof(ret->path)];
 
-	cgroup_show_path(cgroup_view_unified(view), spot->path, file, shown,
-			 sizeof(shown));
-	cgroup_obstacle_at(ret, why, sys_errno, spot->dir, file, shown);
+	cgroup_show_path(hierarchy, spot->path, file, shown, sizeof(shown));
+	cgroup_obstacle_at(ret, why, sys_errno, dir, file, shown);
 }
 
 /* Look at one group. The obstacle is that of the first one looked at. */

@@ -34,4 +34,7 @@ int cgroup_spot_find(const struct cgroup_view *view, struct cgroup_spot *ret,
  * failure. */
 unsigned cgroup_spot_controllers(int dir, const char *file);
 
+/* Is the calling process the only one in a group? */
+bool cgroup_spot_only_us(int dir);
+
 #endif

@@ -349,7 +349,7 @@ static void what_may_not_be_written_names_its_owner(void **state)
 static void looking_changes_nothing(void **state)
 {
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
-	struct cgroup_place place = {.leaf = -1};
+	struct cgroup_place place = {.leaf.fd = -1};
 	char path[512], text[64] = "";
 	FILE *file;
 
@@ -376,7 +376,7 @@ static void looking_changes_nothing(void **state)
 static void a_controller_kept_above(void **state)
 {
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
-	struct cgroup_place place = {.leaf = -1};
+	struct cgroup_place place = {.leaf.fd = -1};
 
 	(void)state;
 	GROW({"", NULL, ALL, "memory pids\n", ""},
@@ -394,7 +394,7 @@ static void a_controller_kept_above(void **state)
 static void v1_hierarchies(void **state)
 {
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
-	struct cgroup_place place = {.leaf = -1};
+	struct cgroup_place place = {.leaf.fd = -1};
 	char mounts[1200];
 
 	(void)state;
@@ -424,7 +424,7 @@ static void v1_hierarchies(void **state)
 static void nothing_mounted(void **state)
 {
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
-	struct cgroup_place place = {.leaf = -1};
+	struct cgroup_place place = {.leaf.fd = -1};
 
 	(void)state;
 	assert_int_equal(cgroup_view_build("0::/\n", "", false, &view), 0);
@@ -438,7 +438,7 @@ static void nothing_mounted(void **state)
 static void read_only_trees(void **state)
 {
 	CLEANUP_CGROUP_VIEW struct cgroup_view view = {0};
-	struct cgroup_place place = {.leaf = -1};
+	struct cgroup_place place = {.leaf.fd = -1};
 	char mounts[512];
 
 	(void)state;
