@@ -47,6 +47,7 @@ else
 $(error VARIANT is one of release, hooks, asan, tsan, coverage)
 endif
 CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR)"' \
+	-DHUSK_DATADIR='"$(PREFIX)/share/husk"' \
 	-I. -Iinclude -I$(GEN)
 CFLAGS   += -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
 LDFLAGS  += $(OPT_LD) $(HARDEN_LD) -pthread
@@ -81,7 +82,7 @@ $(GEN)/version.h: Makefile
 
 # Between clone3 and exec the child shares the caller's memory: no stack protector, no
 # sanitizer, nothing that calls out.
-$(OBJ)/runtime/stub.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
+$(OBJ)/runtime/stub.o $(OBJ)/runtime/probe_tries.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
 	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector -ffreestanding \
 	-fno-tree-loop-distribute-patterns
 
@@ -143,6 +144,9 @@ install: all
 	install -m 0644 $(OUT)/husk.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	install -m 0644 include/husk.h $(DESTDIR)$(PREFIX)/include/
 	install -m 0644 include/husk/*.h $(DESTDIR)$(PREFIX)/include/husk/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/husk/apparmor
+	install -m 0644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 0644 docs/apparmor/husk $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 
 # The examples are programs like any other user's: public headers, the static library.
 EXAMPLES := $(patsubst examples/%.c,$(OUT)/examples/%,$(wildcard examples/*.c))
