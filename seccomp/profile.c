@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/memory.h"
+#include "base/printable.h"
 #include "seccomp/generated.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static int switch_abi(struct profile *profile, const char *at, const char *name)
 
 	if (strncmp(name, "SCMP_ARCH_", strlen("SCMP_ARCH_")) != 0)
 		return profile_fail(profile, at, "", "\"%s\" is not an architecture",
-				    profile_quote(name, quoted));
+				    printable(quoted, sizeof(quoted), name));
 	for (unsigned abi = 0; abi < SECCOMP_ABI_COUNT; abi++) {
 		if (strcmp(seccomp_abis[abi].oci, name) == 0)
 			profile->abi_on[abi] = true;
@@ -116,7 +117,7 @@ static int check_flags(struct profile *profile, const json_t *flags)
 			k++;
 		if (k == COUNT(known))
 			return profile_fail(profile, "", "flags", "\"%s\" is not a flag",
-					    profile_quote(flag, quoted));
+					    printable(quoted, sizeof(quoted), flag));
 	}
 	return 0;
 }
@@ -247,7 +248,8 @@ int seccomp_profile_parse(const char *text, size_t size, const char *where,
 	top = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
 	if (!top)
 		return error_set(err, HUSK_E_INVALID, where, "line %d: is not JSON: %s",
-				 wrong.line, profile_quote(wrong.text, quoted));
+				 wrong.line,
+				 printable(quoted, sizeof(quoted), wrong.text));
 	read_kernel(&profile);
 	rc = read_top(&profile, top);
 	if (rc == 0)

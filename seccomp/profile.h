@@ -17,6 +17,7 @@ enum {
 	PROFILE_TESTS_MAX = 16384,
 	PROFILE_ENTRY_MAX = 32, /* "syscalls[123]" */
 	PROFILE_AT_MAX = 96,	/* and below it */
+	PROFILE_QUOTE_MAX = 48, /* text of the profile in a message */
 	PROFILE_MULTIPLEXERS = 2,
 };
 
@@ -52,14 +53,9 @@ struct profile_key {
 	bool required;
 };
 
-/* HUSK_E_INVALID: "AT.KEY: why". Text from the profile goes through profile_quote. */
+/* HUSK_E_INVALID: "AT.KEY: why". Text from the profile goes through printable(). */
 int profile_fail(struct profile *profile, const char *at, const char *key,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-enum { PROFILE_QUOTE_MAX = 48 };
-
-/* Text from the profile as a message can carry it: printable and short. Returns buf. */
-const char *profile_quote(const char *text, char buf[PROFILE_QUOTE_MAX]);
 
 /* Check that an object has the keys that it must have, and no other than these, each of
  * its type. An explicit null counts as absence. */

@@ -2,6 +2,7 @@
 #include "seccomp/profile.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -75,7 +76,7 @@ static int read_errno(struct profile *profile, const char *at, const json_t *obj
 	if (named < 0)
 		return profile_fail(profile, at, name_key,
 				    "\"%s\" is not an error's name",
-				    profile_quote(name, quoted));
+				    printable(quoted, sizeof(quoted), name));
 	if (number != UINT64_MAX && number != (uint64_t)named)
 		return profile_fail(profile, at, name_key, "contradicts %s", number_key);
 	*ret_errno = (uint32_t)named;
@@ -94,7 +95,7 @@ int profile_action(struct profile *profile, const char *at, const json_t *object
 
 	if (!action)
 		return profile_fail(profile, at, action_key, "\"%s\" is not an action",
-				    profile_quote(name, quoted));
+				    printable(quoted, sizeof(quoted), name));
 	if (action->refused) {
 		rc = profile_fail(profile, at, action_key,
 				  "%s %s, which husk does not have", name,

@@ -2,6 +2,7 @@
 #include "seccomp/profile.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,18 +19,6 @@ int profile_fail(struct profile *profile, const char *at, const char *key,
 	va_end(ap);
 	return error_set(profile->err, HUSK_E_INVALID, profile->where, "%s%s%s: %s", at,
 			 *at && *key ? "." : "", key, why);
-}
-
-const char *profile_quote(const char *text, char buf[PROFILE_QUOTE_MAX])
-{
-	size_t n = 0;
-
-	while (text[n] && n < PROFILE_QUOTE_MAX - 4) {
-		buf[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-		n++;
-	}
-	(void)snprintf(buf + n, PROFILE_QUOTE_MAX - n, "%s", text[n] ? "..." : "");
-	return buf;
 }
 
 const json_t *profile_get(const json_t *object, const char *key)
@@ -117,7 +106,8 @@ int profile_check_keys(struct profile *profile, const char *at, const json_t *ob
 		if (strcmp(name, "comment") == 0)
 			continue;
 		if (!key)
-			return profile_fail(profile, at, profile_quote(name, quoted),
+			return profile_fail(profile, at,
+					    printable(quoted, sizeof(quoted), name),
 					    "is not a key that husk knows");
 		if (!json_is_null(value) && !has_type(value, key->type))
 			return profile_fail(profile, at, key->name, "must be %s",

@@ -7,6 +7,7 @@
 #include "seccomp/profile.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "seccomp/generated.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ static int read_test(struct profile *profile, const char *at, const json_t *obje
 	op = find_op(op_name);
 	if (op < 0)
 		return profile_fail(profile, at, "op", "\"%s\" is not an operator",
-				    profile_quote(op_name, quoted));
+				    printable(quoted, sizeof(quoted), op_name));
 	if (index >= SECCOMP_ARGS)
 		return profile_fail(profile, at, "index", "must be 0 to %d",
 				    SECCOMP_ARGS - 1);
@@ -155,7 +156,7 @@ static int read_kernel(struct profile *profile, const char *at, const char *text
 	    sscanf(text, "%4u.%4u%n", &major, &minor, &used) != 2 || text[used] != '\0')
 		return profile_fail(profile, at, "minKernel",
 				    "\"%s\" is not a version like 4.8",
-				    profile_quote(text, quoted));
+				    printable(quoted, sizeof(quoted), text));
 	*ret_reached = profile->kernel_major > major ||
 		       (profile->kernel_major == major && profile->kernel_minor >= minor);
 	return 0;

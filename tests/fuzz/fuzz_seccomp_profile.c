@@ -59,6 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	require(program.insns == NULL && err.code == rc && err.message[0] != '\0');
 	for (const char *c = err.message; *c; c++)
-		require(*c >= ' ' && *c <= '~');
+		require((unsigned char)*c >= ' ' && *c != 0x7f);
 	return 0;
 }

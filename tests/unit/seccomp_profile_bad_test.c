@@ -209,7 +209,7 @@ static void messages_carry_no_control_characters(void **state)
 						       &program, &err),
 				 HUSK_E_INVALID);
 		for (const char *c = err.message; *c; c++)
-			assert_true(*c >= ' ' && *c <= '~');
+			assert_true((unsigned char)*c >= ' ' && *c != 0x7f);
 	}
 }
 
