@@ -83,7 +83,7 @@ static int kill_batch(int dir, const char *name, char *list, const char **rest)
 	return n < 0 ? (int)n : r == -ENOSYS || r == -EPERM || r == -EMFILE ? 0 : r;
 }
 
-int cgroup_kill_listed(int dir, const char *name)
+static int kill_until_empty(int dir, const char *name)
 {
 	CLEANUP_FREE char *list = malloc(LIST_SIZE);
 	CLEANUP_FREE char *again = malloc(LIST_SIZE);
@@ -106,4 +106,20 @@ int cgroup_kill_listed(int dir, const char *name)
 		pause = pause * 2 > LAST_PAUSE_US ? LAST_PAUSE_US : pause * 2;
 	}
 	return -ETIMEDOUT;
+}
+
+int cgroup_kill_listed(int dir, const char *name)
+{
+	/* Either stops a fork bomb; each is there only in some groups. A frozen process
+	 * of v2 still dies of SIGKILL. */
+	(void)cgroup_write(dir, name, "pids.max", "0");
+	(void)cgroup_write(dir, name, "cgroup.freeze", "1");
+	return kill_until_empty(dir, name);
+}
+
+int cgroup_kill_group(int dir, const char *name)
+{
+	int r = cgroup_write(dir, name, "cgroup.kill", "1");
+
+	return r == -ENOENT ? cgroup_kill_listed(dir, name) : r;
 }

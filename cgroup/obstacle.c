@@ -68,8 +68,9 @@ static const struct row rows[] = {
 	"{path} {owner} and may not be written to",
 	{
 	    [CGROUP_PLAIN_USER] =
-		"ask root for a group of your own: mkdir it, chown -R {uid} "
-		"it, and start this program inside of it",
+		"as root: make a group for uid {uid} (mkdir it, chown -R {uid} it; on "
+		"v2 its parent needs +memory +pids +cpu in cgroup.subtree_control), "
+		"and start this program in it: echo PID >GROUP/cgroup.procs",
 	    [CGROUP_SYSTEMD_USER] =
 		"run it in a session with a systemd user manager (log in, or "
 		"loginctl enable-linger), or through: " OWN_SCOPE,

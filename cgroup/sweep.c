@@ -23,16 +23,6 @@ enum { FIRST_PAUSE_US = 20, LAST_PAUSE_US = 5000, GIVE_UP_US = 2000000 };
 /* Trees are shallow; this only keeps a strange one from exhausting descriptors. */
 enum { DEPTH_MAX = 32 };
 
-static int kill_all(int dir, const char *name)
-{
-	int r = cgroup_write(dir, name, "cgroup.kill", "1");
-
-	if (r != -ENOENT)
-		return r;
-	(void)cgroup_write(dir, name, "pids.max", "0");
-	return cgroup_kill_listed(dir, name);
-}
-
 int cgroup_remove_box(int dir, const char *name)
 {
 	long pause = FIRST_PAUSE_US;
@@ -46,7 +36,7 @@ int cgroup_remove_box(int dir, const char *name)
 		/* The last process may be gone for everybody but the kernel: wait a
 		 * little before believing that there are others. */
 		if (!killed && waited > LAST_PAUSE_US) {
-			(void)kill_all(dir, name);
+			(void)cgroup_kill_group(dir, name);
 			killed = true;
 		}
 		nanosleep(&(struct timespec){.tv_nsec = pause * 1000}, NULL);

@@ -81,7 +81,6 @@ static int v1_kill(struct cgroup_box *box)
 
 	if (group >= 0 && box->fds[group] >= 0) {
 		box->pids_denied = read_keyed(box, CGROUP_PIDS, "pids.events", "max");
-		(void)cgroup_write(place->groups[group].dir, box->name, "pids.max", "0");
 		return cgroup_kill_listed(place->groups[group].dir, box->name);
 	}
 	for (size_t i = 0; i < place->count; i++)

@@ -66,12 +66,10 @@ static int v2_kill(struct cgroup_box *box)
 
 	if (box->fds[0] < 0)
 		return -EOPNOTSUPP;
-	r = cgroup_write(dir, box->name, "cgroup.kill", "1"); /* since Linux 5.14 */
+	r = cgroup_write(dir, box->name, "cgroup.kill", "1");
 	if (r != -ENOENT)
 		return r;
 	box->pids_denied = read_keyed(box, "pids.events", "max");
-	(void)cgroup_write(dir, box->name, "pids.max", "0");
-	(void)cgroup_write(dir, box->name, "cgroup.freeze", "1"); /* since Linux 5.2 */
 	return cgroup_kill_listed(dir, box->name);
 }
 
