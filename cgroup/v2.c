@@ -55,7 +55,7 @@ static void v2_count(const struct cgroup_box *box, struct cgroup_counters *ret)
 {
 	ret->cpu_us = read_keyed(box, "cpu.stat", "usage_usec");
 	ret->memory_peak = read_number(box, "memory.peak"); /* since Linux 5.19 */
-	ret->pids_peak = read_number(box, "pids.peak");	    /* since Linux 6.2 */
+	ret->pids_peak = read_number(box, "pids.peak");	    /* not before Linux 6.0 */
 	ret->pids_denied = read_keyed(box, "pids.events", "max");
 	ret->oom_kills = v2_oom_kills(box);
 }

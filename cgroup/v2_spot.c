@@ -128,7 +128,7 @@ static enum cgroup_why decide(const struct facts *facts, bool own, enum cgroup_s
  */
 static bool is_delegated(int dir, const char *path)
 {
-	/* The first may be read by anybody (since systemd 251), the second by root. */
+	/* The first is newer and may be read by anybody, the second by root alone. */
 	static const char *const marks[] = {"user.delegate", "trusted.delegate"};
 	const char *slash = strrchr(path, '/');
 	char value[8];
