@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -147,6 +148,9 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	set_filter(plan, spec);
 	set_command(plan, run->call);
 	set_descriptors(run, plan_header(plan));
+	plan_header(plan)->foreign = spec->ids.foreign;
+	plan_header(plan)->uid = spec->uid;
+	plan_header(plan)->gid = spec->gid;
 	plan_header(plan)->loopback = !spec->host_network;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
@@ -157,10 +161,23 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	return plan_finish(plan, err);
 }
 
+/* Past the limit a write would send this process SIGXFSZ, which ends it. */
+static int within_file_limit(size_t size)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    size > limit.rlim_cur)
+		return -EFBIG;
+	return 0;
+}
+
 static int hand_over(struct run *run, const struct plan *plan)
 {
 	int r = injected(run, STEP_PLAN);
 
+	if (r == 0)
+		r = within_file_limit(plan->block.size);
 	if (r < 0)
 		return r;
 	run->block_fd = memfd_create("husk-plan", MFD_CLOEXEC);
@@ -193,8 +210,7 @@ static void fill_stub(struct run *run, const struct plan *plan)
 	stub->caller_fd = run->caller_fd;
 	stub->argv = run->init_argv;
 	stub->self_map = !spec->ids.foreign;
-	stub->uid = spec->uid;
-	stub->gid = spec->gid;
+	stub->ambient = spec->ids.foreign || spec->uid != 0;
 	stub->inject_step = run->call->inject_step;
 	stub->inject_errno = run->call->inject_errno;
 	(void)snprintf(stub->uid_map, sizeof(stub->uid_map), "%u %u 1", spec->uid,

@@ -228,6 +228,10 @@ const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int err
 	case STEP_INIT_IMAGE:
 	case STEP_EXEC_INIT:
 		return exec_remedy(facts, error);
+	case STEP_PLAN:
+		return error == EFBIG ? "this process may not write files that large: "
+					"raise ulimit -f"
+				      : NULL;
 	case STEP_OPEN_TREE:
 		if (error == ESTALE || error == ENOENT)
 			return source_remedy(facts, error);

@@ -20,10 +20,10 @@
 	ROW(CLONE,        "clone",        "create the namespaces")                             \
 	ROW(ID_MAP,       "id-map",       "write the id maps")                                 \
 	/* in the child, before the init program */                                            \
-	ROW(SET_IDS,      "set-ids",      "take the mapped ids")                               \
 	ROW(EXEC_INIT,    "exec-init",    "execute the init program")                          \
 	/* in the init program */                                                              \
 	ROW(READ_PLAN,    "read-plan",    "read the plan")                                     \
+	ROW(SET_IDS,      "set-ids",      "take the mapped ids")                               \
 	ROW(WATCH_CALLER, "watch-caller", "watch the calling process")                         \
 	ROW(JOIN_CGROUP,  "join-cgroup",  "enter the control group")                           \
 	ROW(CGROUP_NS,    "cgroup-ns",    "enter a cgroup namespace")                          \

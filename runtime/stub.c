@@ -73,11 +73,14 @@ static long map_self(const struct stub_args *args)
 	return r;
 }
 
-/* A box user other than 0 would lose the namespace's capabilities at exec; what the init
- * program needs of them is passed on as ambient, capabilities(7). It gives them up itself. */
+/* Who is not 0 in the namespace loses its capabilities at exec: a box user other than 0, and
+ * root before it has taken the mapped id. That is left to the init program: here it would
+ * make the memory, which is the caller's too, undumpable, prctl(2). So what init needs is
+ * passed on as ambient, capabilities(7); it gives it up itself. */
 static long keep_capabilities(void)
 {
-	static const unsigned long kept[] = {CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SETPCAP};
+	static const unsigned long kept[] = {CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
+					     CAP_SYS_ADMIN};
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2];
 	long r = raw2(SYS_capget, &header, data);
@@ -162,18 +165,9 @@ void stub_main(void *data, void *unused)
 	} else {
 		wait_go(args);
 	}
-	r = injected(args, STEP_SET_IDS);
-	if (r == 0)
-		r = raw3(SYS_setresgid, args->gid, args->gid, args->gid);
-	if (r == 0)
-		r = raw3(SYS_setresuid, args->uid, args->uid, args->uid);
-	if (r == 0 && args->uid != 0)
-		r = keep_capabilities();
-	if (r < 0)
-		stub_fail(args, STEP_SET_IDS, r);
-	/* A change of ids clears it, prctl(2). */
-	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	r = injected(args, STEP_EXEC_INIT);
+	if (r == 0 && args->ambient)
+		r = keep_capabilities();
 	if (r == 0)
 		r = keep_descriptors(args);
 	if (r == 0)

@@ -27,7 +27,7 @@ struct stub_args {
 	char *const *argv;	    /* of the init program; its environment is empty */
 	int self_map;		    /* 1: write the single-line maps here; 0: wait for go */
 	char uid_map[STUB_MAP_TEXT], gid_map[STUB_MAP_TEXT];
-	uint32_t uid, gid;	    /* ids in the box */
+	int ambient;		    /* 1: exec would take the capabilities away */
 	int keep[STUB_KEEP_MAX];    /* ascending, without init_fd */
 	unsigned keep_count;
 	uint32_t inject_step, inject_errno; /* tests only */

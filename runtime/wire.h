@@ -95,6 +95,8 @@ struct wire_header {
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
 	int32_t join_fds[WIRE_JOIN_MAX];
 	uint32_t join_count;
+	uint32_t foreign;  /* 1: take the ids below, which are not the caller's */
+	uint32_t uid, gid; /* in the box */
 	uint32_t loopback; /* 1: bring lo up */
 	uint32_t ops, op_count;
 	uint32_t argv, argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */

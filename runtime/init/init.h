@@ -77,6 +77,9 @@ void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);
 
 /* -- workload.c --------------------------------------------------------------------- */
+/* Default dispositions, for init and for what it starts: the caller's are inherited, and
+ * "ignored" survives exec, signal(7). With SIGCHLD ignored no child would ever be reaped. */
+void workload_default_signals(void);
 /* Place the standard streams at 0, 1 and 2 of init itself: the workload inherits them. */
 void workload_place_stdio(struct init *init);
 /* Fork and execute the program; returns once it is executed. Reports and exits if not. */

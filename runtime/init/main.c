@@ -40,6 +40,20 @@ static void read_plan(struct init *init, const char *fd_text)
 	(void)raw1(SYS_close, fd);
 }
 
+/* Until now root's processes have root's id, which the namespace does not know. The change
+ * clears the parent-death signal: watch_caller, which needs none, comes next. */
+static long take_ids(const struct wire_header *plan)
+{
+	long r = 0;
+
+	if (plan->foreign) {
+		r = raw3(SYS_setresgid, plan->gid, plan->gid, plan->gid);
+		if (r == 0)
+			r = raw3(SYS_setresuid, plan->uid, plan->uid, plan->uid);
+	}
+	return r;
+}
+
 /* From here on the pidfd of the caller guards us; the parent-death signal, which is bound
  * to the thread that made us, is lifted only then. */
 static long watch_caller(struct init *init)
@@ -68,6 +82,7 @@ static long watch_children(struct init *init)
 
 	if (fd < 0)
 		return fd;
+	workload_default_signals();
 	fd = raw4(SYS_signalfd4, -1, &chld, KERNEL_SIGSET, O_CLOEXEC | O_NONBLOCK);
 	init->signal_fd = (int)fd;
 	return fd;
@@ -97,6 +112,7 @@ void init_main(long *stack)
 	/* Nothing passes an exec by oversight. */
 	(void)raw3(SYS_close_range, 0, ~0U, CLOSE_RANGE_CLOEXEC);
 	read_plan(&init, argv[1]);
+	(void)STEP(&init, STEP_SET_IDS, NULL, take_ids(init.plan));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_caller(&init));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_children(&init));
 	join_cgroups(&init);

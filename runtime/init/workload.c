@@ -62,9 +62,7 @@ void workload_place_stdio(struct init *init)
 	(void)raw1(SYS_close, plan->stderr_fd);
 }
 
-/* Default dispositions and an empty mask: the caller's are inherited up to here, and
- * "ignored" would survive exec, signal(7). */
-static void reset_signals(void)
+void workload_default_signals(void)
 {
 	struct {
 		void *handler;
@@ -72,12 +70,10 @@ static void reset_signals(void)
 		void *restorer;
 		uint64_t mask;
 	} action;
-	uint64_t none = 0;
 
 	memset(&action, 0, sizeof(action));
 	for (int sig = 1; sig <= SIGNALS; sig++)
 		(void)raw4(SYS_rt_sigaction, sig, &action, NULL, KERNEL_SIGSET);
-	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
 }
 
 /* Magic links are refused: /proc/self/fd/N must not lead anywhere. */
@@ -170,10 +166,11 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 	struct wire_header *plan = init->plan;
 	char **argv = (char **)((char *)plan + plan->argv);
 	char **envp = (char **)((char *)plan + plan->envp);
+	uint64_t none = 0;
 	long r;
 
 	(void)raw0(SYS_setsid);
-	reset_signals();
+	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
 	r = step_begin(init, STEP_WORKDIR);
 	if (r == 0)
 		r = enter_workdir(plan_text(init, plan->workdir));
