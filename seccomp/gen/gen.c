@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the built-in filters and the table of system calls as C. A row that names
  * nothing fails the build: a misspelt name must not leave a call open. */
-#include "seccomp/compose.h"
 #include "seccomp/gen/gen.h"
+
+#include "seccomp/compose.h"
 
 #include <stdio.h>
 #include <stdlib.h>

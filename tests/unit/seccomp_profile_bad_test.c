@@ -238,14 +238,15 @@ static void nesting_is_bounded(void **state)
 
 static char *repeated(const char *head, const char *unit, size_t times, const char *tail)
 {
-	const size_t size = strlen(head) + times * strlen(unit) + strlen(tail) + 1;
-	char *text = malloc(size), *at = text;
+	const size_t head_size = strlen(head), unit_size = strlen(unit);
+	const size_t tail_at = head_size + times * unit_size;
+	char *text = malloc(tail_at + strlen(tail) + 1);
 
 	assert_non_null(text);
-	at = stpcpy(at, head);
+	memcpy(text, head, head_size);
 	for (size_t i = 0; i < times; i++)
-		at = stpcpy(at, unit);
-	(void)stpcpy(at, tail);
+		memcpy(text + head_size + i * unit_size, unit, unit_size);
+	memcpy(text + tail_at, tail, strlen(tail) + 1);
 	return text;
 }
 
