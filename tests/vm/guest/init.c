@@ -2,8 +2,8 @@
 /* The first program of the test machine: a static PID 1 in a small initramfs.
  *
  * It loads the modules that the host side packed, mounts the root disk and the project
- * disk, and moves onto the root disk for good: pivot_root refuses the initramfs, so no box
- * could start on it. Then, by the word husk.init=WORD on the kernel command line:
+ * disk, and moves onto the root disk for good: pivot_root refuses the initramfs, so no
+ * box could start on it. Then, by the word husk.init=WORD on the kernel command line:
  *   plain    it mounts what a booted system has, starts the driver, reaps orphans, and
  *            turns the machine off when the driver ends;
  *   systemd  it puts the driver's units in /run and becomes systemd.
@@ -34,21 +34,21 @@ struct mount_row {
 
 /* Mounted in the initramfs and moved along to the root disk. */
 static const struct mount_row first_mounts[] = {
-	{ "devtmpfs", "/dev", "devtmpfs", "mode=0755", MS_NOSUID },
-	{ "proc", "/proc", "proc", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC },
-	{ "sysfs", "/sys", "sysfs", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC },
+    {"devtmpfs", "/dev", "devtmpfs", "mode=0755", MS_NOSUID},
+    {"proc", "/proc", "proc", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC},
+    {"sysfs", "/sys", "sysfs", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC},
 };
 
 /* What systemd would mount by itself. */
 static const struct mount_row plain_mounts[] = {
-	{ "cgroup2", "/sys/fs/cgroup", "cgroup2", "nsdelegate",
-	  MS_NOSUID | MS_NODEV | MS_NOEXEC },
-	{ "devpts", "/dev/pts", "devpts", "gid=5,mode=0620,ptmxmode=0666",
-	  MS_NOSUID | MS_NOEXEC },
-	{ "tmpfs", "/dev/shm", "tmpfs", "mode=1777", MS_NOSUID | MS_NODEV },
+    {"cgroup2", "/sys/fs/cgroup", "cgroup2", "nsdelegate",
+     MS_NOSUID | MS_NODEV | MS_NOEXEC},
+    {"devpts", "/dev/pts", "devpts", "gid=5,mode=0620,ptmxmode=0666",
+     MS_NOSUID | MS_NOEXEC},
+    {"tmpfs", "/dev/shm", "tmpfs", "mode=1777", MS_NOSUID | MS_NODEV},
 };
 
-static const char *const systemd_units[] = { "husk-driver.service", "husk-tests.target" };
+static const char *const systemd_units[] = {"husk-driver.service", "husk-tests.target"};
 
 static void __attribute__((noreturn)) power_off(void)
 {
@@ -153,7 +153,8 @@ static void __attribute__((noreturn)) become_systemd(void)
 		if (symlink(from, to) < 0)
 			fail("link", to);
 	}
-	execl("/lib/systemd/systemd", "systemd", "--unit=husk-tests.target", (char *)NULL);
+	execl("/lib/systemd/systemd", "systemd", "--unit=husk-tests.target",
+	      (char *)NULL);
 	fail("start", "systemd");
 }
 
@@ -165,9 +166,10 @@ static void __attribute__((noreturn)) run_driver(void)
 		fail("fork", "the driver");
 	if (driver == 0) {
 		(void)setsid();
-		setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		       1);
-		execl("/usr/bin/python3", "python3", "-B", GUEST "/driver.py", (char *)NULL);
+		setenv("PATH",
+		       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+		execl("/usr/bin/python3", "python3", "-B", GUEST "/driver.py",
+		      (char *)NULL);
 		fail("start", "the driver");
 	}
 	do {
@@ -178,8 +180,8 @@ static void __attribute__((noreturn)) run_driver(void)
 
 int main(void)
 {
-	static const struct mount_row run = { "tmpfs", "/run", "tmpfs", "mode=0755",
-					      MS_NOSUID | MS_NODEV };
+	static const struct mount_row run = {"tmpfs", "/run", "tmpfs", "mode=0755",
+					     MS_NOSUID | MS_NODEV};
 
 	mount_rows(first_mounts, sizeof(first_mounts) / sizeof(first_mounts[0]));
 	load_modules();
