@@ -7,6 +7,7 @@
 #include <linux/memfd.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -232,88 +234,58 @@ static void fill_stub(struct run *run, const struct plan *plan)
 	qsort(stub->keep, stub->keep_count, sizeof(stub->keep[0]), compare_fds);
 }
 
-/* An ordinary caller's supplementary groups cannot be given up (setgroups must stay denied
- * in a user namespace of one id); root's can, before the namespace exists. Raw, so that it
- * is this thread's alone and for the time of the clone only. */
-static long clone_without_groups(struct run *run, struct clone_args *args)
+static void set_clone(struct run *run)
 {
-	gid_t groups[256];
-	long count = 0, pid;
+	struct stub_args *stub = &run->stub;
 
-	if (run->spec->ids.foreign)
-		count = raw2(SYS_getgroups, 256, groups);
-	if (count < 0)
-		return count;
-	if (count > 0) {
-		long r = raw2(SYS_setgroups, 0, NULL);
-
-		if (r < 0)
-			return r;
-	}
-	pid = raw_clone3(args, sizeof(*args), stub_main, &run->stub, NULL);
-	if (count > 0)
-		(void)raw2(SYS_setgroups, count, groups);
-	return pid;
+	stub->clone_flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+			    CLONE_NEWUTS;
+	stub->cgroup_fd = run->cgroup ? cgroup_box_clone_fd(run->cgroup) : -1;
+	if (!run->spec->host_network)
+		stub->clone_flags |= CLONE_NEWNET;
+	if (stub->cgroup_fd >= 0)
+		stub->clone_flags |= CLONE_INTO_CGROUP;
+	else
+		stub->cgroup_fd = 0;
+	stub->stack = run->stub_stack;
+	stub->stack_size = STUB_STACK;
+	stub->init_pidfd = -1;
 }
 
-static int start_stub(struct run *run)
+/* The stub's descriptors are copied from ours when it is made: until then they stay. */
+static void wait_cloned(struct run *run)
 {
-	uint64_t flags = CLONE_VM | CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-			 CLONE_NEWIPC | CLONE_NEWUTS;
-	int cgroup_fd = run->cgroup ? cgroup_box_clone_fd(run->cgroup) : -1;
+	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
+	struct timespec nap = {.tv_nsec = 50 * 1000 * 1000};
+
+	while (run->stub.cloned == 0) {
+		(void)raw4(SYS_futex, &run->stub.cloned, FUTEX_WAIT, 0, &nap);
+		if (run->stub.cloned == 0 && poll(&shim, 1, 0) > 0)
+			break; /* something killed it */
+	}
+}
+
+static int start_shim(struct run *run)
+{
 	struct clone_args args = {
-		.pidfd = (uint64_t)(uintptr_t)&run->pidfd,
-		.stack = (uint64_t)(uintptr_t)run->stack,
+		.flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&run->shim_fd,
+		.stack = (uint64_t)(uintptr_t)run->shim_stack,
 		.stack_size = STUB_STACK,
 	};
 	sigset_t all, before;
 	long pid;
-	int r = injected(run, STEP_CLONE);
 
-	if (r < 0)
-		return r;
-	if (!run->spec->host_network)
-		flags |= CLONE_NEWNET;
-	if (cgroup_fd >= 0) {
-		flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)cgroup_fd;
-	}
-	args.flags = flags;
-	/* No handler of the caller may run in the child, which shares this memory. */
+	set_clone(run);
+	/* No handler of the caller may run in the children, which share this memory. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	pid = clone_without_groups(run, &args);
+	pid = raw_clone3(&args, sizeof(args), shim_main, &run->stub, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return (int)pid;
-	run->pid = (pid_t)pid;
+	wait_cloned(run);
 	return 0;
-}
-
-/* Only the parent may map ids that are not its own, user_namespaces(7). */
-static int write_foreign_maps(struct run *run)
-{
-	char path[64];
-	int r = injected(run, STEP_ID_MAP);
-
-	if (r < 0)
-		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)run->pid);
-	r = fd_write_text(AT_FDCWD, path, "deny");
-	if (r < 0)
-		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)run->pid);
-	r = fd_write_text(AT_FDCWD, path, run->stub.uid_map);
-	if (r < 0)
-		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%d/gid_map", (int)run->pid);
-	return fd_write_text(AT_FDCWD, path, run->stub.gid_map);
-}
-
-static void release_stub(struct run *run, uint32_t go)
-{
-	run->stub.go = go;
-	(void)raw3(SYS_futex, &run->stub.go, FUTEX_WAKE, 1);
 }
 
 static void close_box_ends(struct run *run)
@@ -419,18 +391,9 @@ int run_launch(struct run *run, struct husk_error *err)
 
 	if (r != 0)
 		return r;
-	r = start_stub(run);
+	r = start_shim(run);
 	if (r < 0)
 		return fail(run, STEP_CLONE, r, NULL);
-	if (run->spec->ids.foreign) {
-		r = write_foreign_maps(run);
-		release_stub(run, r < 0 ? STUB_STOP : STUB_GO);
-		if (r < 0) {
-			/* The child ends by itself; supervising it reaps it. */
-			run->stub.error = -r;
-			run->stub.step = STEP_ID_MAP;
-		}
-	}
 	close_box_ends(run);
 	return 0;
 }

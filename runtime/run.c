@@ -25,7 +25,7 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 
 	if (!run)
 		return NULL;
-	memset(run, 0, offsetof(struct run, stack));
+	memset(run, 0, offsetof(struct run, shim_stack));
 	run->spec = spec;
 	run->call = call;
 	run->outcome = outcome;
@@ -33,7 +33,7 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 	run->caller_fd = spec->caller_fd;
 	run->own_caller_fd = run->block_fd = run->channel = run->box_channel = -1;
 	run->out = run->box_out = run->err = run->box_err = run->in = run->box_in = -1;
-	run->pidfd = -1;
+	run->shim_fd = run->stub.init_pidfd = -1;
 	run->begin_us = run_clock();
 	return run;
 }
@@ -53,7 +53,7 @@ struct run *run_free(struct run *run)
 	int *const fds[] = {&run->own_caller_fd, &run->block_fd, &run->channel,
 			    &run->box_channel,	 &run->out,	 &run->box_out,
 			    &run->err,		 &run->box_err,	 &run->in,
-			    &run->box_in,	 &run->pidfd};
+			    &run->box_in,	 &run->shim_fd,	 &run->stub.init_pidfd};
 
 	if (!run)
 		return NULL;

@@ -3,8 +3,9 @@
  * One run on the host side: launch (plan, clone, id maps), supervise (streams, deadline,
  * report), and the words for a start that failed.
  *
- * Processes: the caller's thread; the stub, which shares its memory until it executes; init,
- * PID 1 of the box; the workload. Descriptors: a channel to init, the plan's memfd, and one
+ * Processes: the caller's thread; the shim, which shares its memory and waits for init; the
+ * stub, which shares it until it executes and becomes init; init, PID 1 of the box; the
+ * workload. Descriptors: a channel to init, the plan's memfd, and one
  * pipe a stream whose other end only the workload holds once it runs.
  */
 #ifndef RUNTIME_RUN_H
@@ -33,13 +34,13 @@ struct run {
 	int out, box_out;
 	int err, box_err;
 	int in, box_in;	    /* -1 where the box reads its own /dev/null */
-	int pidfd;
-	pid_t pid;
+	int shim_fd;	    /* pidfd of the shim: it ends when the box has ended */
 	uint64_t begin_us;  /* monotonic */
 	char fd_text[16];
 	char *init_argv[3];
 	struct stub_args stub;
-	char stack[STUB_STACK] __attribute__((aligned(64)));
+	char shim_stack[STUB_STACK] __attribute__((aligned(64)));
+	char stub_stack[STUB_STACK] __attribute__((aligned(64)));
 };
 
 /* Heap; everything empty. NULL on lack of memory. */

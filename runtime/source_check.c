@@ -81,18 +81,16 @@ static bool on_the_way_up(int fd, const struct stat *wanted)
 	return true;
 }
 
-/* The directory to walk up from: path itself, or the one that holds it. */
+/* The directory that holds what path leads to: from where to walk up. Not path itself, which
+ * may be closed to this user (another one's home), and then has no ".." for it. */
 static int open_directory_of(const char *path)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
 	char *slash;
+	int fd;
 
 	if (!real)
 		return -errno;
-	int fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0 || errno != ENOTDIR)
-		return fd >= 0 ? fd : -errno;
 	slash = strrchr(real, '/');
 	slash[slash == real ? 1 : 0] = '\0';
 	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);

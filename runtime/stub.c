@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 enum {
 	KERNEL_SIGSET = 8,
+	WAIT_ANY = 0x40000000, /* __WALL, wait(2) */
 	WAIT_NS = 50 * 1000 * 1000, /* between two looks at whether the caller lives */
 };
 
@@ -94,7 +96,7 @@ static long keep_capabilities(void)
 	return r;
 }
 
-/* Wait for the parent, and not longer than it lives. */
+/* Wait for the shim, and not longer than the caller lives. */
 static void wait_go(struct stub_args *args)
 {
 	struct pollfd caller = {.fd = args->caller_fd, .events = POLLIN};
@@ -149,7 +151,7 @@ static long keep_descriptors(struct stub_args *args)
 	return raw3(SYS_close_range, (unsigned)args->init_fd + 1, ~0U, 0);
 }
 
-void stub_main(void *data, void *unused)
+static void stub_main(void *data, void *unused)
 {
 	struct stub_args *args = data;
 	static const char *const no_environment[] = {NULL};
@@ -174,4 +176,107 @@ void stub_main(void *data, void *unused)
 		r = raw5(SYS_execveat, args->init_fd, "", args->argv, no_environment,
 			 AT_EMPTY_PATH);
 	stub_fail(args, STEP_EXEC_INIT, r);
+}
+
+static void wake(volatile uint32_t *word, uint32_t value)
+{
+	*word = value;
+	(void)raw3(SYS_futex, word, FUTEX_WAKE, 1);
+}
+
+/* "/proc/PID/NAME" */
+static void proc_path(char *to, long pid, const char *name)
+{
+	static const char proc[] = "/proc/";
+	char digits[24];
+	unsigned n = 0, at = 0;
+
+	for (; proc[at] != '\0'; at++)
+		to[at] = proc[at];
+	do {
+		digits[n++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid > 0);
+	while (n > 0)
+		to[at++] = digits[--n];
+	to[at++] = '/';
+	while (*name != '\0')
+		to[at++] = *name++;
+	to[at] = '\0';
+}
+
+/* Only the parent may map ids that are not its own, user_namespaces(7). */
+static long map_child(const struct stub_args *args, long pid)
+{
+	const char *const files[][2] = {
+		{"setgroups", "deny"}, {"uid_map", args->uid_map}, {"gid_map", args->gid_map}};
+	char path[64];
+	long r = injected(args, STEP_ID_MAP);
+
+	for (unsigned i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
+		proc_path(path, pid, files[i][0]);
+		r = write_file(path, files[i][1]);
+	}
+	return r;
+}
+
+/* An ordinary caller's supplementary groups cannot be given up (setgroups must stay denied
+ * in a user namespace of one id); root's can, before that namespace exists. */
+static long clone_stub(struct stub_args *args)
+{
+	struct clone_args clone = {
+		.flags = args->clone_flags | CLONE_VM | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&args->init_pidfd,
+		.stack = (uint64_t)(uintptr_t)args->stack,
+		.stack_size = args->stack_size,
+		.cgroup = (uint64_t)args->cgroup_fd,
+	};
+	long r = injected(args, STEP_CLONE);
+
+	if (r == 0 && !args->self_map)
+		r = raw2(SYS_setgroups, 0, NULL);
+	return r < 0 ? r : raw_clone3(&clone, sizeof(clone), stub_main, args, NULL);
+}
+
+/* With SIGCHLD ignored, as a caller may have it, the stub could not be waited for. */
+static void default_sigchld(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} action = {NULL, 0, NULL, 0};
+
+	(void)raw4(SYS_rt_sigaction, SIGCHLD, &action, NULL, KERNEL_SIGSET);
+}
+
+void shim_main(void *data, void *unused)
+{
+	struct stub_args *args = data;
+	long pid, r;
+
+	(void)unused;
+	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	default_sigchld();
+	pid = clone_stub(args);
+	if (pid < 0) {
+		args->error = (int32_t)-pid;
+		args->step = STEP_CLONE;
+		wake(&args->cloned, 1);
+		stub_exit();
+	}
+	wake(&args->cloned, 1);
+	if (!args->self_map) {
+		r = map_child(args, pid);
+		if (r < 0) {
+			args->error = (int32_t)-r;
+			args->step = STEP_ID_MAP;
+		}
+		wake(&args->go, r < 0 ? STUB_STOP : STUB_GO);
+	}
+	do {
+		r = raw4(SYS_wait4, pid, NULL, WAIT_ANY, NULL);
+	} while (r == -EINTR);
+	stub_exit();
 }

@@ -22,7 +22,7 @@
 
 enum watched {
 	WATCH_CHANNEL,
-	WATCH_INIT,
+	WATCH_SHIM,
 	WATCH_OUT,
 	WATCH_ERR,
 	WATCH_IN,
@@ -39,12 +39,18 @@ enum {
 	KILL_RETRY_MS = 50, /* between two attempts to end a box that does not die */
 };
 
+static void kill_init(const struct run *run)
+{
+	if (run->stub.init_pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, run->stub.init_pidfd, SIGKILL, NULL, 0);
+}
+
 void run_kill(struct run *run)
 {
 	/* By the cgroup first: it reaches what a stopped or slow init would not. */
 	if (run->cgroup)
 		(void)cgroup_box_kill(run->cgroup);
-	(void)syscall(SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
+	kill_init(run);
 }
 
 /* Init ends the box itself when asked, and then the CPU time of all its processes is known.
@@ -52,7 +58,7 @@ void run_kill(struct run *run)
 static void ask_end(const struct run *run)
 {
 	if (run->channel < 0 || send(run->channel, "e", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		(void)syscall(SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
+		kill_init(run);
 }
 
 static void set_watch(struct pollfd *fds, const struct run *run,
@@ -64,7 +70,7 @@ static void set_watch(struct pollfd *fds, const struct run *run,
 	for (int i = 0; i < WATCH_COUNT; i++)
 		fds[i].events = POLLIN;
 	fds[WATCH_CHANNEL].fd = run->channel;
-	fds[WATCH_INIT].fd = run->pidfd;
+	fds[WATCH_SHIM].fd = run->shim_fd;
 	fds[WATCH_OUT].fd = run->out;
 	fds[WATCH_ERR].fd = run->err;
 	/* Also without anything to write: the other end may close. */
@@ -204,7 +210,7 @@ static bool watch(struct run *run, struct streams *streams)
 			if (r < 0)
 				fd_close(&run->channel);
 		}
-		if (fds[WATCH_INIT].revents) {
+		if (fds[WATCH_SHIM].revents) {
 			if (run->channel < 0 || read_report(run) <= 0)
 				note_lost(run);
 			return false;
@@ -218,7 +224,19 @@ static bool watch(struct run *run, struct streams *streams)
 	}
 }
 
-/* Wait for init itself; with it the kernel has ended everything in the box. The streams are
+/* The shim ends after init, unless somebody killed it: then init is nobody's child and must
+ * not be left. */
+static void end_orphan(struct run *run)
+{
+	struct pollfd init = {.fd = run->stub.init_pidfd, .events = POLLIN};
+
+	while (init.fd >= 0 && poll(&init, 1, 0) == 0) {
+		run_kill(run);
+		(void)poll(&init, 1, KILL_RETRY_MS);
+	}
+}
+
+/* Wait for the shim, which waits for init; with init the kernel has ended everything in the box. The streams are
  * served meanwhile, so that nothing waits for us. */
 static void reap(struct run *run, struct streams *streams, bool killed)
 {
@@ -240,13 +258,14 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 		if (poll(fds, WATCH_COUNT,
 			 killed ? (int)((kill_at - now) / 1000) + 1 : -1) <= 0)
 			continue;
-		if (fds[WATCH_INIT].revents)
+		if (fds[WATCH_SHIM].revents)
 			break;
 		serve_streams(streams, fds);
 	}
 	/* The raw call gives the resource usage as well, waitid(2). */
-	(void)syscall(SYS_waitid, P_PIDFD, run->pidfd, &info, WEXITED | __WALL,
+	(void)syscall(SYS_waitid, P_PIDFD, run->shim_fd, &info, WEXITED | __WALL,
 		      &run->outcome->rusage);
+	end_orphan(run);
 	streams_take(streams, 1, DRAIN);
 	streams_take(streams, 2, DRAIN);
 }
