@@ -13,6 +13,7 @@
 #include "runtime/box.h"
 #include "runtime/init_image.h"
 #include "runtime/layout.h"
+#include "runtime/probe.h"
 
 /* A target below a link of the root file system is mounted where the link leads inside that
  * root: /lib/x at /usr/lib/x. On the host's own root only its program directories count. */
@@ -76,6 +77,8 @@ int box_spec_mapping(const struct box_spec *spec, const struct source *source)
 static int map_owner(struct box_spec *spec, const struct source *source, struct husk_error *err)
 {
 	struct box_mapping *mapping = &spec->mappings[spec->mapping_count];
+	struct probe_facts facts;
+	const char *hint;
 
 	if (box_spec_mapping(spec, source) >= 0)
 		return 0;
@@ -85,8 +88,9 @@ static int map_owner(struct box_spec *spec, const struct source *source, struct 
 	if (mapping->fd < 0) {
 		error_sys(err, -mapping->fd, "id-mapped mounts",
 			  "cannot make a user namespace for the owner of %.200s", source->path);
-		error_hint(err, "run husk as an ordinary user, or give this container "
-				"CAP_SYS_ADMIN and user namespaces");
+		probe_facts_read(&facts);
+		hint = probe_remedy(&facts, STEP_CLONE, -mapping->fd);
+		error_hint(err, "%s", hint ? hint : "run husk as an ordinary user");
 		return HUSK_E_SYSTEM;
 	}
 	spec->mapping_count++;
