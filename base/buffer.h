@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A byte buffer that grows up to a maximum that its owner names. No buffer is without one. */
+/* A byte buffer that grows up to a maximum that its owner names. No buffer is without
+ * one. */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
@@ -13,10 +14,10 @@ struct buffer {
 	size_t max;	 /* size never passes this */
 };
 
-#define BUFFER_INIT(maximum)           \
-	(struct buffer)                \
-	{                              \
-		.max = (maximum)       \
+#define BUFFER_INIT(maximum)     \
+	(struct buffer)          \
+	{                        \
+		.max = (maximum) \
 	}
 
 /* Release the memory; the buffer is empty and usable again. */
@@ -27,7 +28,7 @@ void buffer_deinit(struct buffer *buffer);
 int buffer_add(struct buffer *buffer, const void *data, size_t size);
 int buffer_add_text(struct buffer *buffer, const char *text);
 int buffer_addf(struct buffer *buffer, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* Make room for at least `size` more bytes (within max) and return where they go; the
  * caller adds what it wrote to size. NULL on -ENOMEM or where max would be passed. */

@@ -28,7 +28,8 @@ int error_set(struct husk_error *err, int code, const char *where, const char *f
 	return code;
 }
 
-int error_sys(struct husk_error *err, int sys_errno, const char *where, const char *fmt, ...)
+int error_sys(struct husk_error *err, int sys_errno, const char *where, const char *fmt,
+	      ...)
 {
 	int code = sys_errno == ENOMEM ? HUSK_E_MEMORY : HUSK_E_SYSTEM;
 	char text[128];

@@ -58,9 +58,9 @@ int fd_open_beneath(int dir, const char *path, uint64_t flags, uint64_t mode,
 		    uint64_t resolve)
 {
 	struct open_how how = {
-		.flags = flags | O_CLOEXEC,
-		.mode = mode,
-		.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	    .flags = flags | O_CLOEXEC,
+	    .mode = mode,
+	    .resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
 	};
 	long fd;
 

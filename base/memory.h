@@ -14,11 +14,11 @@ static inline void memory_free_ptr(void *ptr)
 #define CLEANUP_FREE __attribute__((cleanup(memory_free_ptr)))
 
 /* Hand over: yields the pointer and disarms the owner. */
-#define TAKE_PTR(p)                    \
-	({                             \
+#define TAKE_PTR(p)                     \
+	({                              \
 		__typeof__(p) t_ = (p); \
-		(p) = NULL;            \
-		t_;                    \
+		(p) = NULL;             \
+		t_;                     \
 	})
 
 #endif

@@ -59,8 +59,7 @@ static int read_link(int root, const char *path, char *text, size_t capacity)
 {
 	struct stat st;
 	ssize_t n;
-	CLEANUP_FD int fd = fd_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0,
-					    0);
+	CLEANUP_FD int fd = fd_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0, 0);
 
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0;

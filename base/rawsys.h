@@ -2,8 +2,8 @@
 /*
  * System calls without the C library: for the code between clone3 and exec, which shares
  * the caller's memory and may touch nothing of it (no errno, no locks), and for the init
- * program, which has no C library. Every call returns what the kernel returns: a value, or
- * -errno.
+ * program, which has no C library. Every call returns what the kernel returns: a value,
+ * or -errno.
  *
  * Register use: x86-64 psABI appendix A.2.1; for arm64, arch/arm64/kernel/entry.S.
  */
@@ -51,21 +51,23 @@ static inline long raw6(long nr, long a, long b, long c, long d, long e, long f)
 #error "husk knows x86-64 and arm64"
 #endif
 
-#define RAW_PTR(p) ((long)(p))
-#define raw0(nr) raw6(nr, 0, 0, 0, 0, 0, 0)
-#define raw1(nr, a) raw6(nr, (long)(a), 0, 0, 0, 0, 0)
-#define raw2(nr, a, b) raw6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
-#define raw3(nr, a, b, c) raw6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define RAW_PTR(p)	     ((long)(p))
+#define raw0(nr)	     raw6(nr, 0, 0, 0, 0, 0, 0)
+#define raw1(nr, a)	     raw6(nr, (long)(a), 0, 0, 0, 0, 0)
+#define raw2(nr, a, b)	     raw6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define raw3(nr, a, b, c)    raw6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define raw4(nr, a, b, c, d) raw6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define raw5(nr, a, b, c, d, e) \
 	raw6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
-/* clone3(2) where the child runs fn(a, b) on the stack that args names, and never returns. */
+/* clone3(2) where the child runs fn(a, b) on the stack that args names, and never
+ * returns. */
 typedef void (*raw_child_fn)(void *a, void *b);
 
 #if defined(__x86_64__)
 
-static inline long raw_clone3(void *args, unsigned long size, raw_child_fn fn, void *a, void *b)
+static inline long raw_clone3(void *args, unsigned long size, raw_child_fn fn, void *a,
+			      void *b)
 {
 	register void *child_fn __asm__("r12") = (void *)fn;
 	register void *child_a __asm__("r13") = a;
@@ -83,15 +85,16 @@ static inline long raw_clone3(void *args, unsigned long size, raw_child_fn fn, v
 			 "hlt\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"(SYS_clone3), "D"(args), "S"(size), "r"(child_fn), "r"(child_a),
-			   "r"(child_b)
+			 : "a"(SYS_clone3), "D"(args), "S"(size), "r"(child_fn),
+			   "r"(child_a), "r"(child_b)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
 
 #elif defined(__aarch64__)
 
-static inline long raw_clone3(void *args, unsigned long size, raw_child_fn fn, void *a, void *b)
+static inline long raw_clone3(void *args, unsigned long size, raw_child_fn fn, void *a,
+			      void *b)
 {
 	register long x8 __asm__("x8") = SYS_clone3;
 	register long x0 __asm__("x0") = (long)args;

@@ -11,8 +11,8 @@
 /* Is this well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates)? */
 bool utf8_valid(const char *data, size_t size);
 
-/* Append data with each maximal ill-formed part replaced by U+FFFD, as Unicode 15, section
- * 3.9 recommends and Python's errors="replace" does. 0 or -errno. */
+/* Append data with each maximal ill-formed part replaced by U+FFFD, as Unicode 15,
+ * section 3.9 recommends and Python's errors="replace" does. 0 or -errno. */
 int utf8_replace(struct buffer *to, const char *data, size_t size);
 
 #endif

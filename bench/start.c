@@ -2,11 +2,10 @@
 /*
  * Times starts, one line of microseconds each:
  *
- *	start floor N PROGRAM           clone3 with seven new namespaces, exec PROGRAM, exit
- *	start spawn N PROGRAM [ARG...]  posix_spawn and wait: commands and peers
- *	start box N OPTIONS PROGRAM     through the library; OPTIONS is a comma-separated list
- *	                                of enforce, best-effort, unlimited, heap=MIB, threads=N,
- *	                                parallel=N, code
+ *	start floor N PROGRAM           clone3 with seven new namespaces, exec PROGRAM,
+ *exit start spawn N PROGRAM [ARG...]  posix_spawn and wait: commands and peers start box
+ *N OPTIONS PROGRAM     through the library; OPTIONS is a comma-separated list of enforce,
+ *best-effort, unlimited, heap=MIB, threads=N, parallel=N, code
  *
  * parallel=N prints one line: the time for N calls at once from N threads.
  */
@@ -54,11 +53,11 @@ static int run_floor(int n, char *program)
 
 	for (int i = 0; i < n; i++) {
 		struct clone_args args = {
-			.flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-				 CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
-			.exit_signal = SIGCHLD,
-			.stack = (uintptr_t)stack,
-			.stack_size = sizeof(stack),
+		    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
+			     CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
+		    .exit_signal = SIGCHLD,
+		    .stack = (uintptr_t)stack,
+		    .stack_size = sizeof(stack),
 		};
 		double begin = now_us();
 		long pid = raw_clone3(&args, sizeof(args), floor_child, program, NULL);

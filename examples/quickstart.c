@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tour of `make quickstart`: a session with a workspace, data from the host, two boxes
- * that work on it, and three that the sandbox had to deal with.
+ * The tour of `make quickstart`: a session with a workspace, data from the host, two
+ * boxes that work on it, and three that the sandbox had to deal with.
  */
 #include <husk.h>
 
@@ -12,31 +12,33 @@
 enum { ROWS = 120000 };
 
 static const char statistics[] =
-	"import csv, json, statistics as st\n"
-	"by_city = {}\n"
-	"with open('sales.csv', newline='') as f:\n"
-	"    for row in csv.DictReader(f):\n"
-	"        by_city.setdefault(row['city'], []).append(float(row['amount']))\n"
-	"out = {c: {'n': len(v), 'mean': round(st.fmean(v), 2), 'sd': round(st.pstdev(v), 2),\n"
-	"           'max': max(v)} for c, v in sorted(by_city.items())}\n"
-	"json.dump(out, open('summary.json', 'w'), indent=1)\n"
-	"print(sum(s['n'] for s in out.values()), 'rows,', len(out), 'cities')\n";
+    "import csv, json, statistics as st\n"
+    "by_city = {}\n"
+    "with open('sales.csv', newline='') as f:\n"
+    "    for row in csv.DictReader(f):\n"
+    "        by_city.setdefault(row['city'], []).append(float(row['amount']))\n"
+    "out = {c: {'n': len(v), 'mean': round(st.fmean(v), 2), 'sd': round(st.pstdev(v), "
+    "2),\n"
+    "           'max': max(v)} for c, v in sorted(by_city.items())}\n"
+    "json.dump(out, open('summary.json', 'w'), indent=1)\n"
+    "print(sum(s['n'] for s in out.values()), 'rows,', len(out), 'cities')\n";
 
-static const char reader[] =
-	"import json\n"
-	"for city, s in json.load(open('summary.json')).items():\n"
-	"    print(f\"{city:<10} n={s['n']:>6}  mean={s['mean']:>8}  sd={s['sd']:>7}  max={s['max']:>8}\")\n";
+static const char reader[] = "import json\n"
+			     "for city, s in json.load(open('summary.json')).items():\n"
+			     "    print(f\"{city:<10} n={s['n']:>6}  mean={s['mean']:>8} "
+			     " sd={s['sd']:>7}  max={s['max']:>8}\")\n";
 
 static const char endless[] = "while True: pass\n";
 static const char mounting[] = "import ctypes\nctypes.CDLL(None).mount(0, 0, 0, 0, 0)\n";
-static const char looking[] = "import os, socket\n"
-			      "print('processes:', sum(p.isdigit() for p in os.listdir('/proc')))\n"
-			      "print('secrets in the environment:', 'QUICKSTART_SECRET' in os.environ)\n"
-			      "try:\n"
-			      "    socket.create_connection(('192.0.2.1', 80), timeout=2)\n"
-			      "    print('network: reachable')\n"
-			      "except OSError as e:\n"
-			      "    print('network:', e.strerror)\n";
+static const char looking[] =
+    "import os, socket\n"
+    "print('processes:', sum(p.isdigit() for p in os.listdir('/proc')))\n"
+    "print('secrets in the environment:', 'QUICKSTART_SECRET' in os.environ)\n"
+    "try:\n"
+    "    socket.create_connection(('192.0.2.1', 80), timeout=2)\n"
+    "    print('network: reachable')\n"
+    "except OSError as e:\n"
+    "    print('network:', e.strerror)\n";
 
 static int failed(const char *what, const struct husk_error *err)
 {
@@ -50,7 +52,8 @@ static int failed(const char *what, const struct husk_error *err)
  * a shop's year. */
 static int write_csv(husk_session *session)
 {
-	static const char *const cities[] = {"Aarhus", "Bogota", "Cairo", "Dakar", "Evora"};
+	static const char *const cities[] = {"Aarhus", "Bogota", "Cairo", "Dakar",
+					     "Evora"};
 	struct husk_error err = {0};
 	size_t size = 0, capacity = (size_t)ROWS * 48;
 	char *text = malloc(capacity);
@@ -79,7 +82,8 @@ static void show_files(const husk_result *result)
 	static const char *const words[] = {"", "created", "modified", "deleted"};
 
 	for (size_t i = 0; i < husk_result_file_count(result); i++)
-		printf("    %s %s (%llu bytes)\n", words[husk_result_file_change(result, i)],
+		printf("    %s %s (%llu bytes)\n",
+		       words[husk_result_file_change(result, i)],
 		       husk_result_file_path(result, i),
 		       (unsigned long long)husk_result_file_size(result, i));
 }
@@ -96,8 +100,8 @@ static void show(const husk_result *result)
 	husk_result_usage(result, &usage);
 	printf("  -> exit code %d after %llu ms, cpu %.1f ms, memory cap %s\n",
 	       husk_result_exit_code(result),
-	       (unsigned long long)husk_result_duration_ms(result), (double)usage.cpu_us / 1000,
-	       held[husk_result_limit_memory(result)]);
+	       (unsigned long long)husk_result_duration_ms(result),
+	       (double)usage.cpu_us / 1000, held[husk_result_limit_memory(result)]);
 	if (husk_result_fault(result) != HUSK_FAULT_NONE)
 		printf("  -> the sandbox acted: %s: %s\n", husk_result_fault_name(result),
 		       husk_result_fault_message(result));
@@ -106,10 +110,10 @@ static void show(const husk_result *result)
 	show_files(result);
 }
 
-/* Run code and check that the result is what it should be: a tour that goes wrong must not
- * look as if it had gone well. */
-static int step(husk_session *session, const char *title, const char *code, uint64_t timeout_ms,
-		int want_fault)
+/* Run code and check that the result is what it should be: a tour that goes wrong must
+ * not look as if it had gone well. */
+static int step(husk_session *session, const char *title, const char *code,
+		uint64_t timeout_ms, int want_fault)
 {
 	HUSK_CALL(call);
 	struct husk_error err = {0};
@@ -118,7 +122,8 @@ static int step(husk_session *session, const char *title, const char *code, uint
 
 	printf("\n%s\n", title);
 	call.timeout_ms = timeout_ms;
-	if (husk_session_run_code(session, "python", code, strlen(code), &call, &result, &err) < 0)
+	if (husk_session_run_code(session, "python", code, strlen(code), &call, &result,
+				  &err) < 0)
 		return failed(title, &err);
 	show(result);
 	wrong = husk_result_fault(result) != want_fault ||
@@ -132,7 +137,8 @@ static int step(husk_session *session, const char *title, const char *code, uint
 	return wrong;
 }
 
-/* Caps are enforced where this host lets us; where it does not, the tour goes on and says so. */
+/* Caps are enforced where this host lets us; where it does not, the tour goes on and says
+ * so. */
 static husk_session *open_session(void)
 {
 	const char *const probe[] = {"true", NULL};
@@ -141,7 +147,8 @@ static husk_session *open_session(void)
 	husk_session *session = NULL;
 	husk_result *result = NULL;
 
-	for (int limits = HUSK_LIMITS_ENFORCE; limits <= HUSK_LIMITS_BEST_EFFORT; limits++) {
+	for (int limits = HUSK_LIMITS_ENFORCE; limits <= HUSK_LIMITS_BEST_EFFORT;
+	     limits++) {
 		options.limits = limits;
 		if (husk_session_open(&options, &session, &err) < 0 ||
 		    husk_session_run(session, probe, NULL, &result, &err) < 0) {
@@ -174,14 +181,15 @@ int main(void)
 	if (!session)
 		return 1;
 	wrong = write_csv(session);
-	wrong |= step(session, "1. code in a box computes statistics and writes summary.json",
-		      statistics, 0, HUSK_FAULT_NONE);
+	wrong |=
+	    step(session, "1. code in a box computes statistics and writes summary.json",
+		 statistics, 0, HUSK_FAULT_NONE);
 	wrong |= step(session, "2. a second, fresh box reads that file", reader, 0,
 		      HUSK_FAULT_NONE);
 	wrong |= step(session, "3. what a box sees of this machine", looking, 0,
 		      HUSK_FAULT_NONE);
-	wrong |= step(session, "4. an endless loop, with a deadline of one second", endless, 1000,
-		      HUSK_FAULT_TIMEOUT);
+	wrong |= step(session, "4. an endless loop, with a deadline of one second",
+		      endless, 1000, HUSK_FAULT_TIMEOUT);
 	wrong |= step(session, "5. code that calls mount(2)", mounting, 0,
 		      HUSK_FAULT_ESCAPE_BLOCKED);
 	husk_session_close(session);

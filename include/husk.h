@@ -17,8 +17,8 @@
  *	husk_result_free(result);
  *	husk_session_close(session);
  *
- * The library never exits, prints, reads the environment, or changes signal state, working
- * directory or umask of its caller. It may be called from any thread.
+ * The library never exits, prints, reads the environment, or changes signal state,
+ *working directory or umask of its caller. It may be called from any thread.
  */
 #ifndef HUSK_H
 #define HUSK_H

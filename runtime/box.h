@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime's one door: what a box is made of, one run of it, and the facts that came out.
- * The runtime knows no images beyond two kinds of root: a view of the host's own programs,
- * and a directory.
+ * The runtime's one door: what a box is made of, one run of it, and the facts that came
+ * out. The runtime knows no images beyond two kinds of root: a view of the host's own
+ * programs, and a directory.
  */
 #ifndef RUNTIME_BOX_H
 #define RUNTIME_BOX_H
@@ -34,18 +34,21 @@ struct box_mount {
 	bool writable;
 };
 
-/* A user namespace that shows files of one owner as the box's own, for id-mapped mounts. */
+/* A user namespace that shows files of one owner as the box's own, for id-mapped mounts.
+ */
 struct box_mapping {
 	uint32_t uid, gid;
 	int fd;
 };
 
-/* What every box of a session has in common. Made by the session, read by many threads. */
+/* What every box of a session has in common. Made by the session, read by many threads.
+ */
 struct box_spec {
 	enum box_root root;
-	struct source image;	 /* BOX_ROOT_DIR */
+	struct source image; /* BOX_ROOT_DIR */
 	struct source workspace;
-	bool workspace_idmapped; /* the workspace belongs to the caller, not to the box's id */
+	bool workspace_idmapped; /* the workspace belongs to the caller, not to the box's
+				    id */
 	struct box_mount *mounts;
 	size_t mount_count;
 	uint32_t uid, gid; /* in the box */
@@ -58,16 +61,16 @@ struct box_spec {
 	bool enforce;
 	/* Held while the session lives: */
 	struct ids ids;
-	int init_fd;	/* the init program, sealed */
-	int caller_fd;	/* pidfd of this process */
+	int init_fd;   /* the init program, sealed */
+	int caller_fd; /* pidfd of this process */
 	pid_t caller_pid;
-	struct host_views *views; /* runtime/layout.h */
+	struct host_views *views;     /* runtime/layout.h */
 	struct box_mapping *mappings; /* heap */
 	size_t mapping_count;
 };
 
-/* Make what is held while the session lives (the last members of box_spec); everything above
- * them must be set. HUSK_E_SYSTEM, HUSK_E_MEMORY. */
+/* Make what is held while the session lives (the last members of box_spec); everything
+ * above them must be set. HUSK_E_SYSTEM, HUSK_E_MEMORY. */
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err);
 /* The namespace for files of source's owner; one that was made by box_spec_prepare. */
 int box_spec_mapping(const struct box_spec *spec, const struct source *source);
@@ -93,38 +96,38 @@ struct box_call {
 	int stdin_fd;
 	const void *code; /* put into the box at BOX_CODE_PATH; NULL: nothing */
 	size_t code_size;
-	int cancel_fd;	  /* readable: stop; -1: none */
-	int cancel_fd2;	  /* a second one, of the session; -1: none */
-	bool discard;	  /* capture nothing */
+	int cancel_fd;	/* readable: stop; -1: none */
+	int cancel_fd2; /* a second one, of the session; -1: none */
+	bool discard;	/* capture nothing */
 	int (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
 	uint32_t inject_step, inject_errno; /* tests only */
 };
 
 enum box_end {
-	BOX_ENDED,	/* the main process ended by itself */
+	BOX_ENDED,	 /* the main process ended by itself */
 	BOX_NOT_STARTED, /* a step failed */
-	BOX_NO_PROGRAM, /* the program was not found or cannot be executed */
+	BOX_NO_PROGRAM,	 /* the program was not found or cannot be executed */
 	BOX_TIMED_OUT,
 	BOX_CANCELLED,
-	BOX_LOST,	/* init died without a report: something killed it */
+	BOX_LOST, /* init died without a report: something killed it */
 };
 
 /* The facts, from the kernel and from init alone. */
 struct box_outcome {
 	enum box_end end;
-	int status;	      /* BOX_ENDED: raw wait status */
-	bool started;	      /* a program was executed */
-	uint32_t step;	      /* BOX_NOT_STARTED: enum step */
-	int error;	      /* BOX_NOT_STARTED, BOX_NO_PROGRAM: errno */
-	bool found;	      /* BOX_NO_PROGRAM: the file is there */
-	char subject[256];    /* BOX_NOT_STARTED: what the step was about */
-	char reason[512];     /* BOX_NOT_STARTED: the whole sentence */
-	char hint[512];	      /* BOX_NOT_STARTED: the remedy, or "" */
-	uint32_t denied;      /* tasks killed for a denied system call */
+	int status;	   /* BOX_ENDED: raw wait status */
+	bool started;	   /* a program was executed */
+	uint32_t step;	   /* BOX_NOT_STARTED: enum step */
+	int error;	   /* BOX_NOT_STARTED, BOX_NO_PROGRAM: errno */
+	bool found;	   /* BOX_NO_PROGRAM: the file is there */
+	char subject[256]; /* BOX_NOT_STARTED: what the step was about */
+	char reason[512];  /* BOX_NOT_STARTED: the whole sentence */
+	char hint[512];	   /* BOX_NOT_STARTED: the remedy, or "" */
+	uint32_t denied;   /* tasks killed for a denied system call */
 	bool denied_main;
-	bool filter_kills;    /* no notifications here: the filter kills by itself */
-	char denied_call[64]; /* its name */
+	bool filter_kills;	/* no notifications here: the filter kills by itself */
+	char denied_call[64];	/* its name */
 	struct buffer out, err; /* captured */
 	bool truncated;
 	uint64_t wall_us;
@@ -142,7 +145,7 @@ int box_run(const struct box_spec *spec, const struct box_call *call,
 	    struct box_outcome *ret, struct husk_error *err);
 
 /* The plan of a run as text, appended to out. Starts nothing. */
-int box_explain(const struct box_spec *spec, const struct box_call *call, struct buffer *out,
-		struct husk_error *err);
+int box_explain(const struct box_spec *spec, const struct box_call *call,
+		struct buffer *out, struct husk_error *err);
 
 #endif

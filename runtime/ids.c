@@ -18,8 +18,8 @@
 #include "base/rawsys.h"
 
 enum {
-	/* Above what container managers hand out and below 2^31, where some programs take ids
-	 * for negative; no account database gives these out. */
+	/* Above what container managers hand out and below 2^31, where some programs take
+	 * ids for negative; no account database gives these out. */
 	RANGE_FIRST = 1879048192,
 	RANGE_SIZE = 1 << 28,
 	MAP_TEXT = 4096,
@@ -46,7 +46,8 @@ int ids_pick(const char *uid_map, uint32_t euid, uint32_t spread, struct ids *re
 	ret->gid = 0;
 	if (euid != 0)
 		return 0;
-	while (sscanf(uid_map, "%llu %llu %llu%n", &inside, &outside, &count, &used) == 3) {
+	while (sscanf(uid_map, "%llu %llu %llu%n", &inside, &outside, &count, &used) ==
+	       3) {
 		if (count > best_count) {
 			best_first = inside;
 			best_count = count;
@@ -78,12 +79,14 @@ int ids_choose(struct ids *ret, struct husk_error *err)
 	if (!chosen.known) {
 		n = fd_read_text(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map));
 		if (n < 0)
-			r = error_sys(err, (int)-n, "/proc/self/uid_map", "cannot read it");
+			r = error_sys(err, (int)-n, "/proc/self/uid_map",
+				      "cannot read it");
 		if (getrandom(&spread, sizeof(spread), GRND_NONBLOCK) < 0)
 			spread = (uint32_t)getpid();
 		if (r == 0 && ids_pick(map, geteuid(), spread, &chosen.ids) < 0)
-			r = error_set(err, HUSK_E_SYSTEM, "id maps",
-				      "this user namespace has no id but root's to give to a box");
+			r = error_set(
+			    err, HUSK_E_SYSTEM, "id maps",
+			    "this user namespace has no id but root's to give to a box");
 		if (r == 0 && !chosen.ids.foreign)
 			chosen.ids.gid = getegid();
 		chosen.known = r == 0;
@@ -106,7 +109,8 @@ static void namespace_child(void *parent, void *unused)
 		raw1(SYS_exit_group, 1);
 }
 
-static int write_maps(pid_t pid, const struct ids *ids, uint32_t disk_uid, uint32_t disk_gid)
+static int write_maps(pid_t pid, const struct ids *ids, uint32_t disk_uid,
+		      uint32_t disk_gid)
 {
 	char path[64], map[64];
 	int r;
@@ -130,10 +134,10 @@ static int make_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t dis
 	pid_t self = getpid();
 	long pid;
 	struct clone_args args = {
-		.flags = CLONE_VM | CLONE_NEWUSER | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&pidfd,
-		.stack = (uint64_t)(uintptr_t)stack,
-		.stack_size = sizeof(stack),
+	    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_PIDFD,
+	    .pidfd = (uint64_t)(uintptr_t)&pidfd,
+	    .stack = (uint64_t)(uintptr_t)stack,
+	    .stack_size = sizeof(stack),
 	};
 
 	pid = raw_clone3(&args, sizeof(args), namespace_child, &self, NULL);

@@ -19,8 +19,8 @@ extern const char husk_init_image[], husk_init_image_end[];
 
 static const char installed[] = HUSK_LIBDIR "/../libexec/husk/husk-init";
 
-/* MFD_EXEC exists since Linux 6.3 and says that the file is meant to be executed; where the
- * administrator forbids that (vm.memfd_noexec=2) the call fails with EACCES. */
+/* MFD_EXEC exists since Linux 6.3 and says that the file is meant to be executed; where
+ * the administrator forbids that (vm.memfd_noexec=2) the call fails with EACCES. */
 static int make_memfd(void)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -35,8 +35,8 @@ static int make_memfd(void)
 	r = fd_write_all(fd, husk_init_image, size);
 	if (r < 0)
 		return r;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
-	    0)
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
 		return -errno;
 	return fd_take(&fd);
 }
@@ -63,9 +63,11 @@ int init_image_open(int *ret_fd, struct husk_error *err)
 	if (fd < 0) {
 		file = open_installed();
 		if (file < 0) {
-			error_sys(err, -fd, "init program", "cannot make it executable in memory");
-			error_hint(err, "allow executable memfds (sysctl vm.memfd_noexec=1), or "
-					"install husk so that its libexec file is found");
+			error_sys(err, -fd, "init program",
+				  "cannot make it executable in memory");
+			error_hint(
+			    err, "allow executable memfds (sysctl vm.memfd_noexec=1), or "
+				 "install husk so that its libexec file is found");
 			return HUSK_E_SYSTEM;
 		}
 		fd = file;

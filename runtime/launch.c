@@ -75,7 +75,8 @@ static int make_pipes(struct run *run)
 		run->err = pair[0];
 		run->box_err = pair[1];
 	}
-	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY && (r = high_pipe(pair)) == 0) {
+	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY &&
+	    (r = high_pipe(pair)) == 0) {
 		run->box_in = pair[0];
 		run->in = pair[1];
 		if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
@@ -156,8 +157,8 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->loopback = !spec->host_network;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
-			    ? tasks_with_init(spec)
-			    : 0);
+			? tasks_with_init(spec)
+			: 0);
 	plan_header(plan)->inject_step = run->call->inject_step;
 	plan_header(plan)->inject_errno = run->call->inject_errno;
 	return plan_finish(plan, err);
@@ -238,8 +239,8 @@ static void set_clone(struct run *run)
 {
 	struct stub_args *stub = &run->stub;
 
-	stub->clone_flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
-			    CLONE_NEWUTS;
+	stub->clone_flags =
+	    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 	stub->cgroup_fd = run->cgroup ? cgroup_box_clone_fd(run->cgroup) : -1;
 	if (!run->spec->host_network)
 		stub->clone_flags |= CLONE_NEWNET;
@@ -268,10 +269,10 @@ static void wait_cloned(struct run *run)
 static int start_shim(struct run *run)
 {
 	struct clone_args args = {
-		.flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&run->shim_fd,
-		.stack = (uint64_t)(uintptr_t)run->shim_stack,
-		.stack_size = STUB_STACK,
+	    .flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD,
+	    .pidfd = (uint64_t)(uintptr_t)&run->shim_fd,
+	    .stack = (uint64_t)(uintptr_t)run->shim_stack,
+	    .stack_size = STUB_STACK,
 	};
 	sigset_t all, before;
 	long pid;
@@ -347,8 +348,8 @@ static int make_cgroup(struct run *run)
 	if (r == 0)
 		return find_joins(run);
 	run_failed(run, STEP_CGROUP, why.sys_errno, why.where);
-	(void)snprintf(outcome->reason, sizeof(outcome->reason), "%.120s: %.380s", why.where,
-		       why.message);
+	(void)snprintf(outcome->reason, sizeof(outcome->reason), "%.120s: %.380s",
+		       why.where, why.message);
 	(void)snprintf(outcome->hint, sizeof(outcome->hint), "%s", why.hint);
 	return 1;
 }

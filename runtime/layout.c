@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a box that every kind of root has: devices, /proc, /sys, /tmp, /dev/shm, the
- * workspace and the extra mounts.
+ * The parts of a box that every kind of root has: devices, /proc, /sys, /tmp, /dev/shm,
+ * the workspace and the extra mounts.
  *
  * Everything lies on one tmpfs, the carrier: the new root (or the layers that make it up)
- * and the writable directories are directories of it, seen through mounts of their own. So
- * one size bounds all that a box can write outside the workspace, and it is gone with the
- * box's mount namespace.
+ * and the writable directories are directories of it, seen through mounts of their own.
+ * So one size bounds all that a box can write outside the workspace, and it is gone with
+ * the box's mount namespace.
  */
 #include "runtime/layout.h"
 
@@ -34,9 +34,9 @@ static const char *const devices[] = {"full", "null", "random", "tty", "urandom"
 static const struct {
 	const char *name, *target;
 } device_links[] = {
-	{"dev/fd", "/proc/self/fd"},	   {"dev/ptmx", "pts/ptmx"},
-	{"dev/stderr", "/proc/self/fd/2"}, {"dev/stdin", "/proc/self/fd/0"},
-	{"dev/stdout", "/proc/self/fd/1"},
+    {"dev/fd", "/proc/self/fd"},       {"dev/ptmx", "pts/ptmx"},
+    {"dev/stderr", "/proc/self/fd/2"}, {"dev/stdin", "/proc/self/fd/0"},
+    {"dev/stdout", "/proc/self/fd/1"},
 };
 
 enum mask { MASK_FILE, MASK_DIR, MASK_READ_ONLY };
@@ -47,32 +47,32 @@ static const struct {
 	enum mask mask;
 	const char *reason;
 } proc_masks[] = {
-	{"proc/acpi", MASK_DIR, "hardware"},
-	{"proc/asound", MASK_DIR, "hardware"},
-	{"proc/bus", MASK_READ_ONLY, "hardware"},
-	{"proc/fs", MASK_READ_ONLY, "file system controls"},
-	{"proc/interrupts", MASK_FILE, "timing side channel"},
-	{"proc/irq", MASK_READ_ONLY, "hardware"},
-	{"proc/kallsyms", MASK_FILE, "kernel addresses"},
-	{"proc/kcore", MASK_FILE, "kernel memory"},
-	{"proc/keys", MASK_FILE, "keyrings are not namespaced"},
-	{"proc/kmsg", MASK_FILE, "kernel log"},
-	{"proc/kpagecgroup", MASK_FILE, "physical memory layout"},
-	{"proc/kpagecount", MASK_FILE, "physical memory layout"},
-	{"proc/kpageflags", MASK_FILE, "physical memory layout"},
-	{"proc/latency_stats", MASK_FILE, "timing side channel"},
-	{"proc/sched_debug", MASK_FILE, "processes of the host"},
-	{"proc/scsi", MASK_DIR, "hardware"},
-	{"proc/sys", MASK_READ_ONLY, "kernel settings"},
-	{"proc/sysrq-trigger", MASK_READ_ONLY, "reboot and more"},
-	{"proc/timer_list", MASK_FILE, "kernel addresses"},
-	{"proc/timer_stats", MASK_FILE, "processes of the host"},
+    {"proc/acpi", MASK_DIR, "hardware"},
+    {"proc/asound", MASK_DIR, "hardware"},
+    {"proc/bus", MASK_READ_ONLY, "hardware"},
+    {"proc/fs", MASK_READ_ONLY, "file system controls"},
+    {"proc/interrupts", MASK_FILE, "timing side channel"},
+    {"proc/irq", MASK_READ_ONLY, "hardware"},
+    {"proc/kallsyms", MASK_FILE, "kernel addresses"},
+    {"proc/kcore", MASK_FILE, "kernel memory"},
+    {"proc/keys", MASK_FILE, "keyrings are not namespaced"},
+    {"proc/kmsg", MASK_FILE, "kernel log"},
+    {"proc/kpagecgroup", MASK_FILE, "physical memory layout"},
+    {"proc/kpagecount", MASK_FILE, "physical memory layout"},
+    {"proc/kpageflags", MASK_FILE, "physical memory layout"},
+    {"proc/latency_stats", MASK_FILE, "timing side channel"},
+    {"proc/sched_debug", MASK_FILE, "processes of the host"},
+    {"proc/scsi", MASK_DIR, "hardware"},
+    {"proc/sys", MASK_READ_ONLY, "kernel settings"},
+    {"proc/sysrq-trigger", MASK_READ_ONLY, "reboot and more"},
+    {"proc/timer_list", MASK_FILE, "kernel addresses"},
+    {"proc/timer_stats", MASK_FILE, "processes of the host"},
 };
 
 /* Sorted. What runtimes read to size themselves. */
 static const char *const sys_views[] = {
-	"sys/devices/system/cpu",
-	"sys/devices/system/node",
+    "sys/devices/system/cpu",
+    "sys/devices/system/node",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -101,16 +101,15 @@ static void open_session_trees(struct layout *layout, struct opened *opened)
 	const struct box_spec *spec = layout->spec;
 	const struct layout_trees *trees = layout->trees;
 
-	opened->workspace =
-		open_source(layout, &spec->workspace, trees->workspace, safe);
+	opened->workspace = open_source(layout, &spec->workspace, trees->workspace, safe);
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		uint64_t attributes = safe;
 
 		if (!spec->mounts[i].writable)
 			attributes |= MOUNT_ATTR_RDONLY;
-		opened->mounts[i] = open_source(layout, &spec->mounts[i].source,
-						trees->mounts ? trees->mounts[i] : -1,
-						attributes);
+		opened->mounts[i] =
+		    open_source(layout, &spec->mounts[i].source,
+				trees->mounts ? trees->mounts[i] : -1, attributes);
 	}
 }
 
@@ -138,11 +137,12 @@ static void dev_mounts(struct plan *plan)
 		(void)snprintf(host, sizeof(host), "/%s", path);
 		plan_bind(plan, host, path, 0, STEP_MOUNT_TREE);
 	}
-	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=0600",
-		0);
+	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0600", 0);
 }
 
-/* Directories of the carrier, writable in the box. ".." of the new root is the carrier. */
+/* Directories of the carrier, writable in the box. ".." of the new root is the carrier.
+ */
 static void writable_mounts(struct plan *plan)
 {
 	plan_bind(plan, "../shm", "dev/shm", 0, STEP_MOUNT_TREE);
@@ -188,8 +188,8 @@ static void mask_proc(struct plan *plan, uint32_t present)
 	}
 }
 
-/* Runtimes read their own limits there. A host that masks parts of its /sys/fs/cgroup does
- * not let a new one be mounted: then the box does without. */
+/* Runtimes read their own limits there. A host that masks parts of its /sys/fs/cgroup
+ * does not let a new one be mounted: then the box does without. */
 static void view_cgroup(struct plan *plan)
 {
 	plan_fs(plan, "sys/fs/cgroup", "cgroup2", NOSUID | NODEV | NOEXEC | RDONLY, NULL,
@@ -216,8 +216,8 @@ static void sys_mounts(struct plan *plan, const struct host_views *views)
 		if (!(views->sys_views & UINT32_C(1) << i))
 			continue;
 		(void)snprintf(host, sizeof(host), "/%s", sys_views[i]);
-		plan_bind(plan, host, sys_views[i], safe | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
-			  STEP_MOUNT_TREE);
+		plan_bind(plan, host, sys_views[i],
+			  safe | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, STEP_MOUNT_TREE);
 	}
 }
 
@@ -250,11 +250,11 @@ static void add_code(struct plan *plan, const struct box_call *call)
 }
 
 /*
- * The order: pinned sources, the carrier, the root with every directory and mount point in
- * it, what is read-only; then all of that is restricted by one call; then what is not.
+ * The order: pinned sources, the carrier, the root with every directory and mount point
+ * in it, what is read-only; then all of that is restricted by one call; then what is not.
  */
-void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
-		  const struct layout_trees *trees)
+void layout_build(struct plan *plan, const struct box_spec *spec,
+		  const struct box_call *call, const struct layout_trees *trees)
 {
 	struct layout layout = {.plan = plan,
 				.spec = spec,

@@ -34,7 +34,8 @@ struct host_views {
 	size_t view_count;
 	struct host_link links[LINKS_MAX]; /* of a merged /usr */
 	size_t link_count;
-	uint32_t proc_masks, sys_views;	   /* bit i: row i of layout.c's table is in this kernel */
+	uint32_t proc_masks,
+	    sys_views; /* bit i: row i of layout.c's table is in this kernel */
 };
 
 /* Look. NULL on lack of memory; the caller's, released with free(3). */
@@ -43,16 +44,17 @@ struct host_views *host_views_new(void);
 void layout_find_rows(struct host_views *views);
 
 /* Add all mount operations of a box to the plan. */
-void layout_build(struct plan *plan, const struct box_spec *spec, const struct box_call *call,
-		  const struct layout_trees *trees);
+void layout_build(struct plan *plan, const struct box_spec *spec,
+		  const struct box_call *call, const struct layout_trees *trees);
 
-/* -- between layout.c and the two kinds of root --------------------------------------- */
+/* -- between layout.c and the two kinds of root ---------------------------------------
+ */
 struct layout {
 	struct plan *plan;
 	const struct box_spec *spec;
 	const struct layout_trees *trees;
-	uint64_t extra;		 /* bytes of tmpfs that the skeleton needs */
-	uint16_t image_slot;		/* layout_dir.c's own */
+	uint64_t extra;	     /* bytes of tmpfs that the skeleton needs */
+	uint16_t image_slot; /* layout_dir.c's own */
 };
 
 /* The image's tree is opened first... */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The `dir:` root: an overlay of the image under a skeleton of our own. The skeleton holds a
- * real directory or file for every place where something is mounted, and lies on top: a link
- * that the image has at such a place (at /proc, at /workspace, at a parent of a mount
- * target) is covered and steers nothing. The image itself is never written to.
+ * The `dir:` root: an overlay of the image under a skeleton of our own. The skeleton
+ * holds a real directory or file for every place where something is mounted, and lies on
+ * top: a link that the image has at such a place (at /proc, at /workspace, at a parent of
+ * a mount target) is covered and steers nothing. The image itself is never written to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,8 @@ void layout_dir_open(struct layout *layout)
 	struct plan *plan = layout->plan;
 
 	if (layout->trees->image >= 0) {
-		layout->image_slot = plan_tree_given(plan, image->path, layout->trees->image);
+		layout->image_slot =
+		    plan_tree_given(plan, image->path, layout->trees->image);
 		return;
 	}
 	layout->image_slot = plan_tree_open(plan, image->path, image->dev, image->ino);
@@ -55,7 +56,7 @@ static bool image_has_directory(const struct layout *layout, const char *name)
 void layout_dir_root(struct layout *layout)
 {
 	static const char *const own[] = {
-		"skel", "skel/dev", "skel/proc", "skel/tmp", "skel/workspace", "image", "dev",
+	    "skel", "skel/dev", "skel/proc", "skel/tmp", "skel/workspace", "image", "dev",
 	};
 	const struct box_spec *spec = layout->spec;
 	struct plan *plan = layout->plan;

@@ -16,32 +16,34 @@
 #include "base/fd.h"
 #include "runtime/layout.h"
 
-/* Sorted. Where systems keep programs and libraries besides /usr: links into /usr on merged
- * systems, directories elsewhere. */
-static const char *const program_dirs[] = {"bin", "lib", "lib32", "lib64", "libx32", "sbin"};
+/* Sorted. Where systems keep programs and libraries besides /usr: links into /usr on
+ * merged systems, directories elsewhere. */
+static const char *const program_dirs[] = {"bin",   "lib",    "lib32",
+					   "lib64", "libx32", "sbin"};
 
 /* Sorted by path. A row may be a pattern. */
 static const struct {
 	const char *path;
 	const char *reason;
 } etc_views[] = {
-	{"etc/alternatives", "/usr/bin holds links into it"},
-	{"etc/ca-certificates/extracted", "certificates where the system keeps them there"},
-	{"etc/fonts", "fontconfig's rules, which plotting needs"},
-	{"etc/java-*", "Java does not start without"},
-	{"etc/ld.so.cache", "libraries in directories of their own"},
-	{"etc/pki/ca-trust/extracted", "certificates where the system keeps them there"},
-	{"etc/pki/tls/certs", "certificates where the system keeps them there"},
-	{"etc/protocols", "names of protocols"},
-	{"etc/python3*", "Python's site settings"},
-	{"etc/services", "names of ports"},
-	{"etc/ssl/certs", "certificates"},
-	{"etc/ssl/openssl.cnf", "openssl(1) does not start without"},
+    {"etc/alternatives", "/usr/bin holds links into it"},
+    {"etc/ca-certificates/extracted", "certificates where the system keeps them there"},
+    {"etc/fonts", "fontconfig's rules, which plotting needs"},
+    {"etc/java-*", "Java does not start without"},
+    {"etc/ld.so.cache", "libraries in directories of their own"},
+    {"etc/pki/ca-trust/extracted", "certificates where the system keeps them there"},
+    {"etc/pki/tls/certs", "certificates where the system keeps them there"},
+    {"etc/protocols", "names of protocols"},
+    {"etc/python3*", "Python's site settings"},
+    {"etc/services", "names of ports"},
+    {"etc/ssl/certs", "certificates"},
+    {"etc/ssl/openssl.cnf", "openssl(1) does not start without"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+static const uint64_t read_only =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 static void add_view(struct host_views *views, const char *path)
 {
@@ -84,7 +86,8 @@ static void add_link(struct host_views *views, const char *name)
 	if (n <= 0)
 		return;
 	link->target[n] = '\0';
-	if (strncmp(link->target, "usr/", 4) != 0 && strncmp(link->target, "/usr/", 5) != 0)
+	if (strncmp(link->target, "usr/", 4) != 0 &&
+	    strncmp(link->target, "/usr/", 5) != 0)
 		return;
 	link->name = name;
 	views->link_count++;
@@ -116,10 +119,9 @@ struct host_views *host_views_new(void)
 static void overlay_usr(struct plan *plan)
 {
 	static const char *const owned[] = {
-		"upper",	   "upper/bin",	      "upper/include",
-		"upper/lib",	   "upper/local",     "upper/local/bin",
-		"upper/local/lib", "upper/local/share", "upper/sbin",
-		"upper/share",
+	    "upper",	   "upper/bin",	      "upper/include",	 "upper/lib",
+	    "upper/local", "upper/local/bin", "upper/local/lib", "upper/local/share",
+	    "upper/sbin",  "upper/share",
 	};
 
 	for (size_t i = 0; i < COUNT(owned); i++)
@@ -127,7 +129,8 @@ static void overlay_usr(struct plan *plan)
 	plan_dir(plan, "work", 0755);
 	plan_dir(plan, "image", 0755);
 	plan_bind(plan, "/usr", "image", read_only, STEP_MOUNT_TREE);
-	plan_overlay(plan, "root/usr", "lowerdir=image,upperdir=upper,workdir=work,userxattr");
+	plan_overlay(plan, "root/usr",
+		     "lowerdir=image,upperdir=upper,workdir=work,userxattr");
 }
 
 /* Everything that lies on the carrier itself is made before the new root is entered: from
@@ -152,7 +155,8 @@ void layout_host_root(struct layout *layout)
 static void own_directories(struct plan *plan)
 {
 	/* Sorted. */
-	static const char *const dirs[] = {"etc", "home", "root", "run", "var", "var/lib"};
+	static const char *const dirs[] = {"etc", "home", "root",
+					   "run", "var",  "var/lib"};
 
 	for (size_t i = 0; i < COUNT(dirs); i++)
 		plan_dir(plan, dirs[i], 0755);
@@ -171,7 +175,8 @@ static void user_targets(struct layout *layout)
 
 		/* Below the workspace or the host's programs a mount point must be there
 		 * already; everything else lies on the carrier and is ours to make. */
-		if (strncmp(target, "workspace/", 10) == 0 || strncmp(target, "usr/", 4) == 0)
+		if (strncmp(target, "workspace/", 10) == 0 ||
+		    strncmp(target, "usr/", 4) == 0)
 			continue;
 		plan_dirs(layout->plan, target, spec->mounts[i].source.directory);
 		if (!spec->mounts[i].source.directory)
@@ -179,7 +184,8 @@ static void user_targets(struct layout *layout)
 	}
 }
 
-/* Where everything becomes read-only at once afterwards, nothing more is to be said here. */
+/* Where everything becomes read-only at once afterwards, nothing more is to be said here.
+ */
 static void view_mounts(struct layout *layout)
 {
 	const struct host_views *views = layout->spec->views;
@@ -190,8 +196,8 @@ static void view_mounts(struct layout *layout)
 		if (i == 0 && writable)
 			continue;
 		(void)snprintf(host, sizeof(host), "/%s", views->views[i].path);
-		plan_bind(layout->plan, host, views->views[i].path, writable ? read_only : 0,
-			  STEP_MOUNT_TREE);
+		plan_bind(layout->plan, host, views->views[i].path,
+			  writable ? read_only : 0, STEP_MOUNT_TREE);
 	}
 }
 

@@ -116,7 +116,7 @@ void plan_dir(struct plan *plan, const char *path, unsigned mode)
 	if (plan->error == 0 && plan->dir_count < PLAN_DIRS)
 		plan->dirs[plan->dir_count++] = offset;
 	add(plan, (struct wire_op){
-			  .kind = WIRE_DIR, .step = STEP_MAKE_NODE, .a = offset, .x = mode});
+		      .kind = WIRE_DIR, .step = STEP_MAKE_NODE, .a = offset, .x = mode});
 }
 
 void plan_dirs(struct plan *plan, const char *path, bool last)
@@ -166,7 +166,8 @@ void plan_symlink(struct plan *plan, const char *path, const char *target)
 				   .b = plan_string(plan, target)});
 }
 
-uint16_t plan_tree_open(struct plan *plan, const char *host_path, uint64_t dev, uint64_t ino)
+uint16_t plan_tree_open(struct plan *plan, const char *host_path, uint64_t dev,
+			uint64_t ino)
 {
 	uint16_t slot = new_slot(plan);
 
@@ -192,7 +193,8 @@ uint16_t plan_tree_given(struct plan *plan, const char *label, int fd)
 	return slot;
 }
 
-void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label, uint64_t attributes)
+void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label,
+		    uint64_t attributes)
 {
 	add(plan, (struct wire_op){.kind = WIRE_TREE_ATTR,
 				   .step = STEP_TREE_ATTR,
@@ -219,8 +221,9 @@ void plan_mount_user(struct plan *plan, uint16_t slot, const char *path)
 
 void plan_carrier(struct plan *plan, uint64_t size, uint64_t inodes)
 {
-	add(plan, (struct wire_op){
-			  .kind = WIRE_CARRIER, .step = STEP_NEW_ROOT, .x = size, .y = inodes});
+	add(plan,
+	    (struct wire_op){
+		.kind = WIRE_CARRIER, .step = STEP_NEW_ROOT, .x = size, .y = inodes});
 }
 
 void plan_enter(struct plan *plan, const char *path)
@@ -231,8 +234,8 @@ void plan_enter(struct plan *plan, const char *path)
 				   .a = plan_string(plan, path)});
 }
 
-void plan_bind(struct plan *plan, const char *source, const char *path, uint64_t attributes,
-	       uint16_t step)
+void plan_bind(struct plan *plan, const char *source, const char *path,
+	       uint64_t attributes, uint16_t step)
 {
 	add(plan, (struct wire_op){.kind = WIRE_BIND,
 				   .step = step,
@@ -296,8 +299,9 @@ int plan_finish(struct plan *plan, struct husk_error *err)
 	if (plan->error == -ENOMEM)
 		return error_oom(err, "plan");
 	if (plan->error < 0)
-		return error_set(err, HUSK_E_INVALID, "plan",
-				 "the mounts, arguments or environment are too many or too large");
+		return error_set(
+		    err, HUSK_E_INVALID, "plan",
+		    "the mounts, arguments or environment are too many or too large");
 	header->ops = ops;
 	header->op_count = plan->op_count;
 	header->size = (uint32_t)plan->block.size;

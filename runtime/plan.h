@@ -19,13 +19,13 @@
 enum { PLAN_DIRS = 128 };
 
 struct plan {
-	struct buffer block;  /* header and pool; after plan_finish the whole block */
-	struct wire_op *ops;  /* heap */
+	struct buffer block; /* header and pool; after plan_finish the whole block */
+	struct wire_op *ops; /* heap */
 	uint32_t op_count, op_capacity;
 	uint16_t slot_count;
 	uint32_t dirs[PLAN_DIRS]; /* offsets of the directories that are planned */
 	uint32_t dir_count;
-	int error;	      /* the first -errno, or 0 */
+	int error; /* the first -errno, or 0 */
 };
 
 int plan_init(struct plan *plan, struct husk_error *err);
@@ -41,8 +41,8 @@ uint32_t plan_bytes(struct plan *plan, const void *data, size_t size);
 /* The same at a multiple of 8, for arrays of numbers. */
 uint32_t plan_array(struct plan *plan, const void *data, size_t size);
 
-/* Operations (runtime/wire.h says what each does). Paths have no leading slash. A slot stands
- * for a mount tree. */
+/* Operations (runtime/wire.h says what each does). Paths have no leading slash. A slot
+ * stands for a mount tree. */
 void plan_dir(struct plan *plan, const char *path, unsigned mode);
 /* All directories on the way to path and, with last, path itself. Asked for twice, a
  * directory is made once. */
@@ -51,15 +51,17 @@ void plan_node(struct plan *plan, const char *path, unsigned mode);
 void plan_file(struct plan *plan, const char *path, const char *content, size_t size,
 	       unsigned mode);
 void plan_symlink(struct plan *plan, const char *path, const char *target);
-uint16_t plan_tree_open(struct plan *plan, const char *host_path, uint64_t dev, uint64_t ino);
+uint16_t plan_tree_open(struct plan *plan, const char *host_path, uint64_t dev,
+			uint64_t ino);
 uint16_t plan_tree_given(struct plan *plan, const char *label, int fd);
-void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label, uint64_t attributes);
+void plan_tree_attr(struct plan *plan, uint16_t slot, const char *label,
+		    uint64_t attributes);
 void plan_mount(struct plan *plan, uint16_t slot, const char *path);
 void plan_mount_user(struct plan *plan, uint16_t slot, const char *path);
 void plan_carrier(struct plan *plan, uint64_t size, uint64_t inodes);
 void plan_enter(struct plan *plan, const char *path);
-void plan_bind(struct plan *plan, const char *source, const char *path, uint64_t attributes,
-	       uint16_t step);
+void plan_bind(struct plan *plan, const char *source, const char *path,
+	       uint64_t attributes, uint16_t step);
 void plan_overlay(struct plan *plan, const char *path, const char *options);
 void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t flags,
 	     const char *options, unsigned op_flags);

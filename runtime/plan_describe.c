@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A finished plan as text. Nothing is looked up: what is printed is what init is given. */
+/* A finished plan as text. Nothing is looked up: what is printed is what init is given.
+ */
 #include <errno.h>
 #include <linux/mount.h>
 #include <stdlib.h>
@@ -15,17 +16,18 @@ static const struct {
 	uint64_t bit;
 	const char *name;
 } attribute_names[] = {
-	{MOUNT_ATTR_RDONLY, " ro"},
-	{MOUNT_ATTR_NOSUID, " nosuid"},
-	{MOUNT_ATTR_NODEV, " nodev"},
-	{MOUNT_ATTR_NOEXEC, " noexec"},
+    {MOUNT_ATTR_RDONLY, " ro"},
+    {MOUNT_ATTR_NOSUID, " nosuid"},
+    {MOUNT_ATTR_NODEV, " nodev"},
+    {MOUNT_ATTR_NOEXEC, " noexec"},
 };
 
 static int add_attributes(struct buffer *out, uint64_t attributes)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(attribute_names) / sizeof(attribute_names[0]); i++) {
+	for (size_t i = 0; i < sizeof(attribute_names) / sizeof(attribute_names[0]);
+	     i++) {
 		if (r == 0 && (attributes & attribute_names[i].bit))
 			r = buffer_add_text(out, attribute_names[i].name);
 	}
@@ -40,9 +42,11 @@ static int describe_tree(const struct wire_header *h, const struct wire_op *op,
 
 	switch (op->kind) {
 	case WIRE_TREE_OPEN:
-		return buffer_addf(out, "tree #%u = clone of host %s, pinned\n", op->slot, a);
+		return buffer_addf(out, "tree #%u = clone of host %s, pinned\n", op->slot,
+				   a);
 	case WIRE_TREE_GIVEN:
-		return buffer_addf(out, "tree #%u = id-mapped clone of host %s\n", op->slot, a);
+		return buffer_addf(out, "tree #%u = id-mapped clone of host %s\n",
+				   op->slot, a);
 	case WIRE_TREE_ATTR:
 		r = buffer_addf(out, "tree #%u (%s) becomes private", op->slot, a);
 		if (r == 0)
@@ -75,7 +79,8 @@ static int describe_bind(const struct wire_header *h, const struct wire_op *op,
 			 struct buffer *out)
 {
 	const char *source = text(h, op->b);
-	int r = buffer_addf(out, "%s %s%s on /%s", op->step == STEP_MASK ? "mask with" : "bind",
+	int r = buffer_addf(out, "%s %s%s on /%s",
+			    op->step == STEP_MASK ? "mask with" : "bind",
 			    source[0] == '/' ? "host " : "", source, text(h, op->a));
 
 	if (r == 0)
@@ -83,7 +88,8 @@ static int describe_bind(const struct wire_header *h, const struct wire_op *op,
 	return r < 0 ? r : buffer_add_text(out, "\n");
 }
 
-static int describe_attributes(const char *what, const struct wire_op *op, struct buffer *out)
+static int describe_attributes(const char *what, const struct wire_op *op,
+			       struct buffer *out)
 {
 	int r = buffer_add_text(out, what);
 
@@ -121,7 +127,8 @@ static int describe_op(const struct wire_header *h, const struct wire_op *op,
 	case WIRE_FS:
 		return buffer_addf(out, "%s on /%s%s%s%s\n", text(h, op->b), a,
 				   op->y ? ", " : "", op->y ? text(h, op->y) : "",
-				   op->flags & WIRE_TOLERATE ? ", where it can be had" : "");
+				   op->flags & WIRE_TOLERATE ? ", where it can be had"
+							     : "");
 	case WIRE_RESTRICT:
 		return describe_attributes("all mounts become private", op, out);
 	default:
@@ -151,16 +158,18 @@ int plan_describe(const struct wire_header *h, struct buffer *out)
 	for (uint32_t i = 0; i < h->rlimit_count && r == 0; i++) {
 		const struct wire_rlimit *limit = &h->rlimits[i];
 
-		r = limit->raise ? buffer_addf(out, "rlimit %u soft = hard\n", limit->resource)
-				 : buffer_addf(out, "rlimit %u %llu %llu\n", limit->resource,
-					       (unsigned long long)limit->soft,
-					       (unsigned long long)limit->hard);
+		r = limit->raise
+			? buffer_addf(out, "rlimit %u soft = hard\n", limit->resource)
+			: buffer_addf(out, "rlimit %u %llu %llu\n", limit->resource,
+				      (unsigned long long)limit->soft,
+				      (unsigned long long)limit->hard);
 	}
 	if (r == 0)
-		r = buffer_addf(out,
-				"capabilities none\nno_new_privs set\nseccomp %u instructions\n"
-				"workdir %s\n",
-				h->filter_count, text(h, h->workdir));
+		r = buffer_addf(
+		    out,
+		    "capabilities none\nno_new_privs set\nseccomp %u instructions\n"
+		    "workdir %s\n",
+		    h->filter_count, text(h, h->workdir));
 	if (r == 0)
 		r = describe_list(h, "env", h->envp, h->envc, out);
 	if (r == 0)

@@ -18,13 +18,13 @@ static const struct {
 	uint64_t soft, hard;
 	const char *reason;
 } limits[] = {
-	{RLIMIT_CORE, false, 0, 0, "a core file would be written by the host's handler"},
-	{RLIMIT_CPU, true, 0, 0, "the deadline is ours"},
-	{RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
-	{RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},
-	{RLIMIT_AS, true, 0, 0, "memory is the cgroup's to bound; this breaks programs"},
-	{RLIMIT_NOFILE, false, NOFILE_SOFT, NOFILE_HARD, "programs size tables by it"},
-	{RLIMIT_STACK, false, STACK_SOFT, RLIM_INFINITY, "deep recursion and threads"},
+    {RLIMIT_CORE, false, 0, 0, "a core file would be written by the host's handler"},
+    {RLIMIT_CPU, true, 0, 0, "the deadline is ours"},
+    {RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
+    {RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},
+    {RLIMIT_AS, true, 0, 0, "memory is the cgroup's to bound; this breaks programs"},
+    {RLIMIT_NOFILE, false, NOFILE_SOFT, NOFILE_HARD, "programs size tables by it"},
+    {RLIMIT_STACK, false, STACK_SOFT, RLIM_INFINITY, "deep recursion and threads"},
 };
 
 void rlimits_set(struct wire_header *header, uint64_t nproc)
@@ -33,14 +33,14 @@ void rlimits_set(struct wire_header *header, uint64_t nproc)
 
 	for (; n < sizeof(limits) / sizeof(limits[0]); n++) {
 		header->rlimits[n] = (struct wire_rlimit){
-			.resource = limits[n].resource,
-			.raise = limits[n].raise,
-			.soft = limits[n].soft,
-			.hard = limits[n].hard,
+		    .resource = limits[n].resource,
+		    .raise = limits[n].raise,
+		    .soft = limits[n].soft,
+		    .hard = limits[n].hard,
 		};
 	}
 	if (nproc > 0)
 		header->rlimits[n++] = (struct wire_rlimit){
-			.resource = RLIMIT_NPROC, .soft = nproc, .hard = nproc};
+		    .resource = RLIMIT_NPROC, .soft = nproc, .hard = nproc};
 	header->rlimit_count = (uint32_t)n;
 }

@@ -73,7 +73,8 @@ void run_failed(struct run *run, uint32_t step, int error, const char *subject)
 	outcome->started = false;
 	outcome->step = step;
 	outcome->error = error;
-	(void)snprintf(outcome->subject, sizeof(outcome->subject), "%s", subject ? subject : "");
+	(void)snprintf(outcome->subject, sizeof(outcome->subject), "%s",
+		       subject ? subject : "");
 	failure_words(outcome);
 }
 
@@ -99,8 +100,8 @@ static void read_counters(struct run *run)
 	outcome->pids = cgroup_box_pids(run->cgroup);
 }
 
-int box_run(const struct box_spec *spec, const struct box_call *call, struct box_outcome *ret,
-	    struct husk_error *err)
+int box_run(const struct box_spec *spec, const struct box_call *call,
+	    struct box_outcome *ret, struct husk_error *err)
 {
 	struct run *run;
 	int r;
@@ -121,8 +122,8 @@ int box_run(const struct box_spec *spec, const struct box_call *call, struct box
 	return r < 0 ? r : 0;
 }
 
-int box_explain(const struct box_spec *spec, const struct box_call *call, struct buffer *out,
-		struct husk_error *err)
+int box_explain(const struct box_spec *spec, const struct box_call *call,
+		struct buffer *out, struct husk_error *err)
 {
 	struct box_outcome unused = {0};
 	struct run *run = run_new(spec, call, &unused);
@@ -133,10 +134,11 @@ int box_explain(const struct box_spec *spec, const struct box_call *call, struct
 		return error_oom(err, "plan");
 	r = run_plan(run, &plan, err);
 	if (r == 0) {
-		r = buffer_addf(out, "ids %u:%u in the box, %u:%u on the host\n", spec->uid,
-				spec->gid, spec->ids.uid, spec->ids.gid);
+		r = buffer_addf(out, "ids %u:%u in the box, %u:%u on the host\n",
+				spec->uid, spec->gid, spec->ids.uid, spec->ids.gid);
 		if (r == 0)
-			r = buffer_addf(out, "deadline %llu us\noutput %llu bytes a stream\n",
+			r = buffer_addf(out,
+					"deadline %llu us\noutput %llu bytes a stream\n",
 					(unsigned long long)call->timeout_us,
 					(unsigned long long)call->max_output);
 		if (r == 0)

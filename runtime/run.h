@@ -3,10 +3,10 @@
  * One run on the host side: launch (plan, clone, id maps), supervise (streams, deadline,
  * report), and the words for a start that failed.
  *
- * Processes: the caller's thread; the shim, which shares its memory and waits for init; the
- * stub, which shares it until it executes and becomes init; init, PID 1 of the box; the
- * workload. Descriptors: a channel to init, the plan's memfd, and one
- * pipe a stream whose other end only the workload holds once it runs.
+ * Processes: the caller's thread; the shim, which shares its memory and waits for init;
+ * the stub, which shares it until it executes and becomes init; init, PID 1 of the box;
+ * the workload. Descriptors: a channel to init, the plan's memfd, and one pipe a stream
+ * whose other end only the workload holds once it runs.
  */
 #ifndef RUNTIME_RUN_H
 #define RUNTIME_RUN_H
@@ -27,15 +27,15 @@ struct run {
 	int join_fds[CGROUP_JOIN_MAX]; /* the cgroup's own */
 	uint32_t join_count;
 	struct layout_trees trees;
-	int caller_fd;	    /* pidfd of this process; owned where own_caller_fd */
+	int caller_fd; /* pidfd of this process; owned where own_caller_fd */
 	int own_caller_fd;
-	int block_fd;	    /* the plan */
+	int block_fd; /* the plan */
 	int channel, box_channel;
 	int out, box_out;
 	int err, box_err;
-	int in, box_in;	    /* -1 where the box reads its own /dev/null */
-	int shim_fd;	    /* pidfd of the shim: it ends when the box has ended */
-	uint64_t begin_us;  /* monotonic */
+	int in, box_in;	   /* -1 where the box reads its own /dev/null */
+	int shim_fd;	   /* pidfd of the shim: it ends when the box has ended */
+	uint64_t begin_us; /* monotonic */
 	char fd_text[16];
 	char *init_argv[3];
 	struct stub_args stub;
@@ -49,8 +49,8 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 /* Closes, removes the cgroup, frees. The box must be gone. NULL-safe, returns NULL. */
 struct run *run_free(struct run *run);
 
-/* Start the box. 0: it is on its way. 1: a step failed, the outcome says so and nothing is
- * left. Negative: HUSK_E_*. */
+/* Start the box. 0: it is on its way. 1: a step failed, the outcome says so and nothing
+ * is left. Negative: HUSK_E_*. */
 int run_launch(struct run *run, struct husk_error *err);
 
 /* See it through to its end; the outcome is complete afterwards. */
@@ -68,7 +68,8 @@ void run_failed(struct run *run, uint32_t step, int error, const char *subject);
 /* Microseconds of the monotonic clock. */
 uint64_t run_clock(void);
 
-/* -- failure.c ------------------------------------------------------------------------ */
+/* -- failure.c ------------------------------------------------------------------------
+ */
 /* The sentence and the remedy for a failed step, into outcome->reason and hint. */
 void failure_words(struct box_outcome *outcome);
 

@@ -25,13 +25,15 @@ static int describe(struct source *source, const char *what, struct husk_error *
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
 		error_set(err, HUSK_E_MOUNT_REFUSED, what,
 			  "only directories and regular files may be mounted");
-		error_hint(err, "mount the directory that holds it, if the box is to have it");
+		error_hint(err,
+			   "mount the directory that holds it, if the box is to have it");
 		return HUSK_E_MOUNT_REFUSED;
 	}
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", source->fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n < 0)
-		return error_sys(err, errno, what, "cannot read back its path from /proc");
+		return error_sys(err, errno, what,
+				 "cannot read back its path from /proc");
 	path[n] = '\0';
 	if (path[0] != '/')
 		return error_set(err, HUSK_E_MOUNT_REFUSED, what,
@@ -47,7 +49,8 @@ static int describe(struct source *source, const char *what, struct husk_error *
 	return 0;
 }
 
-int source_pin(const char *path, const char *what, struct source *ret, struct husk_error *err)
+int source_pin(const char *path, const char *what, struct source *ret,
+	       struct husk_error *err)
 {
 	struct source source = SOURCE_INIT;
 	int r;
@@ -57,7 +60,8 @@ int source_pin(const char *path, const char *what, struct source *ret, struct hu
 				 "the host path must be absolute, got \"%s\"", path);
 	source.fd = open(path, O_PATH | O_CLOEXEC);
 	if (source.fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-		return error_set(err, HUSK_E_MOUNT_REFUSED, what, "%s does not exist", path);
+		return error_set(err, HUSK_E_MOUNT_REFUSED, what, "%s does not exist",
+				 path);
 	if (source.fd < 0)
 		return error_sys(err, errno, what, "cannot open %s", path);
 	r = describe(&source, what, err);

@@ -81,8 +81,8 @@ static bool on_the_way_up(int fd, const struct stat *wanted)
 	return true;
 }
 
-/* The directory that holds what path leads to: from where to walk up. Not path itself, which
- * may be closed to this user (another one's home), and then has no ".." for it. */
+/* The directory that holds what path leads to: from where to walk up. Not path itself,
+ * which may be closed to this user (another one's home), and then has no ".." for it. */
 static int open_directory_of(const char *path)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
@@ -201,8 +201,8 @@ int source_check_new(const char *path, struct husk_error *err)
 	if (fd < 0)
 		return 0; /* making it will say why not */
 	r = source_pin_fd(fd, path, &parent, err);
-	for (size_t i = 0; r == 0 && i < sizeof(refused_sources) / sizeof(refused_sources[0]);
-	     i++) {
+	for (size_t i = 0;
+	     r == 0 && i < sizeof(refused_sources) / sizeof(refused_sources[0]); i++) {
 		if (refused_sources[i].below)
 			r = check_against(&parent, &refused_sources[i], err);
 	}

@@ -15,8 +15,9 @@
 #include "runtime/layout.h"
 #include "runtime/probe.h"
 
-/* A target below a link of the root file system is mounted where the link leads inside that
- * root: /lib/x at /usr/lib/x. On the host's own root only its program directories count. */
+/* A target below a link of the root file system is mounted where the link leads inside
+ * that root: /lib/x at /usr/lib/x. On the host's own root only its program directories
+ * count. */
 static int resolve_target(const struct box_spec *spec, int root, struct box_mount *mount,
 			  struct husk_error *err)
 {
@@ -34,7 +35,8 @@ static int resolve_target(const struct box_spec *spec, int root, struct box_moun
 		return 0;
 	r = path_resolve_in_root(root, mount->target, resolved, sizeof(resolved));
 	if (r < 0)
-		return error_sys(err, -r, mount->target, "cannot resolve the mount target");
+		return error_sys(err, -r, mount->target,
+				 "cannot resolve the mount target");
 	copy = NULL;
 	r = asprintf(&copy, "/%s", resolved);
 	if (r < 0)
@@ -67,14 +69,16 @@ static int resolve_targets(struct box_spec *spec, struct husk_error *err)
 int box_spec_mapping(const struct box_spec *spec, const struct source *source)
 {
 	for (size_t i = 0; i < spec->mapping_count; i++) {
-		if (spec->mappings[i].uid == source->uid && spec->mappings[i].gid == source->gid)
+		if (spec->mappings[i].uid == source->uid &&
+		    spec->mappings[i].gid == source->gid)
 			return spec->mappings[i].fd;
 	}
 	return -1;
 }
 
 /* One namespace for each owner among the sources. */
-static int map_owner(struct box_spec *spec, const struct source *source, struct husk_error *err)
+static int map_owner(struct box_spec *spec, const struct source *source,
+		     struct husk_error *err)
 {
 	struct box_mapping *mapping = &spec->mappings[spec->mapping_count];
 	struct probe_facts facts;
@@ -87,7 +91,8 @@ static int map_owner(struct box_spec *spec, const struct source *source, struct 
 	mapping->fd = ids_mount_namespace(&spec->ids, source->uid, source->gid);
 	if (mapping->fd < 0) {
 		error_sys(err, -mapping->fd, "id-mapped mounts",
-			  "cannot make a user namespace for the owner of %.200s", source->path);
+			  "cannot make a user namespace for the owner of %.200s",
+			  source->path);
 		probe_facts_read(&facts);
 		hint = probe_remedy(&facts, STEP_CLONE, -mapping->fd);
 		error_hint(err, "%s", hint ? hint : "run husk as an ordinary user");

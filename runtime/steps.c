@@ -5,10 +5,9 @@
 
 static const struct {
 	const char *name, *words;
-} steps[STEP_COUNT] = {
-	[STEP_NONE] = {"none", "begin"},
+} steps[STEP_COUNT] = {[STEP_NONE] = {"none", "begin"},
 #define ROW(id, name_, words_) [STEP_##id] = {name_, words_},
-	STEP_TABLE(ROW)
+		       STEP_TABLE(ROW)
 #undef ROW
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every step of starting a box, in the order in which they happen. A start that fails names
- * one of these, and each of them is made to fail once in the tests. The name is what fault
- * detail shows; the words complete the sentence "cannot ...".
+ * Every step of starting a box, in the order in which they happen. A start that fails
+ * names one of these, and each of them is made to fail once in the tests. The name is
+ * what fault detail shows; the words complete the sentence "cannot ...".
  *
  * Included by the library and by the init program.
  */
@@ -55,7 +55,7 @@ enum step {
 #define ROW(id, name, words) STEP_##id,
 	STEP_TABLE(ROW)
 #undef ROW
-	STEP_COUNT
+	    STEP_COUNT
 };
 
 #endif

@@ -43,7 +43,8 @@ void streams_deinit(struct streams *streams)
 }
 
 /* Where the next bytes go: the capture while there is room, else a place to lose them. */
-static char *destination(struct streams *streams, struct buffer *capture, size_t *ret_size)
+static char *destination(struct streams *streams, struct buffer *capture,
+			 size_t *ret_size)
 {
 	size_t room = capture->max - capture->size;
 	char *to;
@@ -51,7 +52,7 @@ static char *destination(struct streams *streams, struct buffer *capture, size_t
 	*ret_size = room < CHUNK ? room : CHUNK;
 	if (room > 0) {
 		/* Grow for what a pipe holds at once, not for the largest read. */
-		if (capture->size < CHUNK && *ret_size > PIPE_USUAL)
+		if (capture->size<CHUNK && * ret_size> PIPE_USUAL)
 			*ret_size = PIPE_USUAL;
 		to = buffer_reserve(capture, *ret_size);
 		if (to)
@@ -63,8 +64,8 @@ static char *destination(struct streams *streams, struct buffer *capture, size_t
 	return streams->discard;
 }
 
-static void taken(struct streams *streams, int stream, struct buffer *capture, const char *data,
-		  size_t size)
+static void taken(struct streams *streams, int stream, struct buffer *capture,
+		  const char *data, size_t size)
 {
 	const struct box_call *call = streams->run->call;
 

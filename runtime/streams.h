@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's ends of the workload's streams: bounded capture, callbacks, standard input. */
+/* The host's ends of the workload's streams: bounded capture, callbacks, standard input.
+ */
 #ifndef RUNTIME_STREAMS_H
 #define RUNTIME_STREAMS_H
 
@@ -11,10 +12,10 @@ struct streams {
 	struct run *run;
 	const char *pending; /* standard input that the pipe has not taken yet */
 	size_t pending_size;
-	char *copy;	     /* heap; what was read from stdin_fd */
-	char *discard;	     /* heap; where bytes beyond the cap go */
-	bool refused;	     /* the callback asked for an end */
-	bool grown[2];	     /* the pipes were enlarged */
+	char *copy;    /* heap; what was read from stdin_fd */
+	char *discard; /* heap; where bytes beyond the cap go */
+	bool refused;  /* the callback asked for an end */
+	bool grown[2]; /* the pipes were enlarged */
 };
 
 /* 0 or -ENOMEM. */

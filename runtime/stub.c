@@ -16,7 +16,7 @@
 
 enum {
 	KERNEL_SIGSET = 8,
-	WAIT_ANY = 0x40000000, /* __WALL, wait(2) */
+	WAIT_ANY = 0x40000000,	    /* __WALL, wait(2) */
 	WAIT_NS = 50 * 1000 * 1000, /* between two looks at whether the caller lives */
 };
 
@@ -75,14 +75,14 @@ static long map_self(const struct stub_args *args)
 	return r;
 }
 
-/* Who is not 0 in the namespace loses its capabilities at exec: a box user other than 0, and
- * root before it has taken the mapped id. That is left to the init program: here it would
- * make the memory, which is the caller's too, undumpable, prctl(2). So what init needs is
- * passed on as ambient, capabilities(7); it gives it up itself. */
+/* Who is not 0 in the namespace loses its capabilities at exec: a box user other than 0,
+ * and root before it has taken the mapped id. That is left to the init program: here it
+ * would make the memory, which is the caller's too, undumpable, prctl(2). So what init
+ * needs is passed on as ambient, capabilities(7); it gives it up itself. */
 static long keep_capabilities(void)
 {
-	static const unsigned long kept[] = {CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
-					     CAP_SYS_ADMIN};
+	static const unsigned long kept[] = {CAP_SETGID, CAP_SETUID, CAP_SETPCAP,
+					     CAP_NET_ADMIN, CAP_SYS_ADMIN};
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2];
 	long r = raw2(SYS_capget, &header, data);
@@ -114,8 +114,8 @@ static void wait_go(struct stub_args *args)
 		stub_exit();
 }
 
-/* Close all but the descriptors to keep; those lose their close-on-exec flag. init_fd keeps
- * it: exec opens the file before it closes descriptors. */
+/* Close all but the descriptors to keep; those lose their close-on-exec flag. init_fd
+ * keeps it: exec opens the file before it closes descriptors. */
 static long keep_descriptors(struct stub_args *args)
 {
 	unsigned from = 0;
@@ -208,8 +208,9 @@ static void proc_path(char *to, long pid, const char *name)
 /* Only the parent may map ids that are not its own, user_namespaces(7). */
 static long map_child(const struct stub_args *args, long pid)
 {
-	const char *const files[][2] = {
-		{"setgroups", "deny"}, {"uid_map", args->uid_map}, {"gid_map", args->gid_map}};
+	const char *const files[][2] = {{"setgroups", "deny"},
+					{"uid_map", args->uid_map},
+					{"gid_map", args->gid_map}};
 	char path[64];
 	long r = injected(args, STEP_ID_MAP);
 
@@ -220,16 +221,16 @@ static long map_child(const struct stub_args *args, long pid)
 	return r;
 }
 
-/* An ordinary caller's supplementary groups cannot be given up (setgroups must stay denied
- * in a user namespace of one id); root's can, before that namespace exists. */
+/* An ordinary caller's supplementary groups cannot be given up (setgroups must stay
+ * denied in a user namespace of one id); root's can, before that namespace exists. */
 static long clone_stub(struct stub_args *args)
 {
 	struct clone_args clone = {
-		.flags = args->clone_flags | CLONE_VM | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&args->init_pidfd,
-		.stack = (uint64_t)(uintptr_t)args->stack,
-		.stack_size = args->stack_size,
-		.cgroup = (uint64_t)args->cgroup_fd,
+	    .flags = args->clone_flags | CLONE_VM | CLONE_PIDFD,
+	    .pidfd = (uint64_t)(uintptr_t)&args->init_pidfd,
+	    .stack = (uint64_t)(uintptr_t)args->stack,
+	    .stack_size = args->stack_size,
+	    .cgroup = (uint64_t)args->cgroup_fd,
 	};
 	long r = injected(args, STEP_CLONE);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two processes that share the caller's memory (so that a caller with gigabytes starts a box
- * as fast as a small one) and may therefore touch nothing of it but the struct they are given:
- * raw system calls only.
+ * Two processes that share the caller's memory (so that a caller with gigabytes starts a
+ * box as fast as a small one) and may therefore touch nothing of it but the struct they
+ * are given: raw system calls only.
  *
- * The shim is the caller's child, with no exit signal. It makes the stub, writes its id maps
- * where the stub may not, waits for it, and ends. It is there because exec gives a process
- * the exit signal SIGCHLD back: were the init program the caller's own child, the caller
- * would get a SIGCHLD for each box, and a waitpid(-1) of the caller's could reap it.
+ * The shim is the caller's child, with no exit signal. It makes the stub, writes its id
+ * maps where the stub may not, waits for it, and ends. It is there because exec gives a
+ * process the exit signal SIGCHLD back: were the init program the caller's own child, the
+ * caller would get a SIGCHLD for each box, and a waitpid(-1) of the caller's could reap
+ * it.
  *
  * The stub is what becomes the init program, in namespaces of its own.
  * Should: close what the init program must not hold, execute it.
@@ -29,29 +30,29 @@ enum { STUB_WAIT = 0, STUB_GO = 1, STUB_STOP = 2 };
 
 struct stub_args {
 	/* Set before the clone. */
-	uint64_t clone_flags;	    /* of the stub */
-	int cgroup_fd;		    /* with CLONE_INTO_CGROUP */
-	void *stack;		    /* of the stub */
+	uint64_t clone_flags; /* of the stub */
+	int cgroup_fd;	      /* with CLONE_INTO_CGROUP */
+	void *stack;	      /* of the stub */
 	uint64_t stack_size;
-	int init_fd;		    /* the init program */
-	int caller_fd;		    /* pidfd of the caller */
-	char *const *argv;	    /* of the init program; its environment is empty */
-	int self_map;		    /* 1: the stub writes the single-line maps; 0: the shim does */
+	int init_fd;	   /* the init program */
+	int caller_fd;	   /* pidfd of the caller */
+	char *const *argv; /* of the init program; its environment is empty */
+	int self_map;	   /* 1: the stub writes the single-line maps; 0: the shim does */
 	char uid_map[STUB_MAP_TEXT], gid_map[STUB_MAP_TEXT];
-	int ambient;		    /* 1: exec would take the capabilities away */
-	int keep[STUB_KEEP_MAX];    /* ascending, without init_fd */
+	int ambient;		 /* 1: exec would take the capabilities away */
+	int keep[STUB_KEEP_MAX]; /* ascending, without init_fd */
 	unsigned keep_count;
 	uint32_t inject_step, inject_errno; /* tests only */
 	/* Shared while they run. */
-	volatile uint32_t cloned;   /* futex: 1 once the stub exists, or never will */
-	int init_pidfd;		    /* of the stub, in the caller's table; -1: none */
-	volatile uint32_t go;	    /* futex: STUB_WAIT until the shim has written the maps */
-	volatile uint32_t step;	    /* enum step of a failure, or 0 */
-	volatile int32_t error;	    /* its errno */
+	volatile uint32_t cloned; /* futex: 1 once the stub exists, or never will */
+	int init_pidfd;		  /* of the stub, in the caller's table; -1: none */
+	volatile uint32_t go;	/* futex: STUB_WAIT until the shim has written the maps */
+	volatile uint32_t step; /* enum step of a failure, or 0 */
+	volatile int32_t error; /* its errno */
 };
 
-/* Entry of the shim, which shares the caller's descriptors as well; never returns. The second
- * argument is unused. */
+/* Entry of the shim, which shares the caller's descriptors as well; never returns. The
+ * second argument is unused. */
 void shim_main(void *args, void *unused);
 
 #endif

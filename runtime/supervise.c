@@ -42,7 +42,8 @@ enum {
 static void kill_init(const struct run *run)
 {
 	if (run->stub.init_pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, run->stub.init_pidfd, SIGKILL, NULL, 0);
+		(void)syscall(SYS_pidfd_send_signal, run->stub.init_pidfd, SIGKILL, NULL,
+			      0);
 }
 
 void run_kill(struct run *run)
@@ -53,11 +54,13 @@ void run_kill(struct run *run)
 	kill_init(run);
 }
 
-/* Init ends the box itself when asked, and then the CPU time of all its processes is known.
- * While it is still setting up it does not listen, and reap() goes on to kill it. */
+/* Init ends the box itself when asked, and then the CPU time of all its processes is
+ * known. While it is still setting up it does not listen, and reap() goes on to kill it.
+ */
 static void ask_end(const struct run *run)
 {
-	if (run->channel < 0 || send(run->channel, "e", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (run->channel < 0 ||
+	    send(run->channel, "e", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		kill_init(run);
 }
 
@@ -193,7 +196,8 @@ static bool watch(struct run *run, struct streams *streams)
 		int r;
 
 		if (!timeout_left(run, &left)) {
-			/* A report that is there already wins: the program was in time. */
+			/* A report that is there already wins: the program was in time.
+			 */
 			if (read_report(run) > 0)
 				return false;
 			run->outcome->end = BOX_TIMED_OUT;
@@ -224,8 +228,8 @@ static bool watch(struct run *run, struct streams *streams)
 	}
 }
 
-/* The shim ends after init, unless somebody killed it: then init is nobody's child and must
- * not be left. */
+/* The shim ends after init, unless somebody killed it: then init is nobody's child and
+ * must not be left. */
 static void end_orphan(struct run *run)
 {
 	struct pollfd init = {.fd = run->stub.init_pidfd, .events = POLLIN};
@@ -236,8 +240,8 @@ static void end_orphan(struct run *run)
 	}
 }
 
-/* Wait for the shim, which waits for init; with init the kernel has ended everything in the box. The streams are
- * served meanwhile, so that nothing waits for us. */
+/* Wait for the shim, which waits for init; with init the kernel has ended everything in
+ * the box. The streams are served meanwhile, so that nothing waits for us. */
 static void reap(struct run *run, struct streams *streams, bool killed)
 {
 	struct pollfd fds[WATCH_COUNT];
@@ -254,7 +258,8 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 		set_watch(fds, run, streams);
 		fds[WATCH_CHANNEL].fd = fds[WATCH_CANCEL].fd = fds[WATCH_CANCEL2].fd = -1;
 		fds[WATCH_IN].fd = fds[WATCH_STDIN].fd = -1;
-		/* A stream that never rests must not keep the clock from being looked at. */
+		/* A stream that never rests must not keep the clock from being looked at.
+		 */
 		if (poll(fds, WATCH_COUNT,
 			 killed ? (int)((kill_at - now) / 1000) + 1 : -1) <= 0)
 			continue;

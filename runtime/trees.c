@@ -12,19 +12,21 @@
 
 enum {
 	TREE_RECURSIVE = 0x8000, /* AT_RECURSIVE, <linux/fcntl.h> */
-	TREE_PRIVATE = 1 << 18,	 /* MS_PRIVATE; <sys/mount.h> clashes with <linux/mount.h> */
+	TREE_PRIVATE =
+	    1 << 18, /* MS_PRIVATE; <sys/mount.h> clashes with <linux/mount.h> */
 };
 
-static int make_tree(const struct box_spec *spec, const struct source *source, bool writable)
+static int make_tree(const struct box_spec *spec, const struct source *source,
+		     bool writable)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
-		.propagation = TREE_PRIVATE,
-		.userns_fd = (uint64_t)box_spec_mapping(spec, source),
+	    .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
+	    .propagation = TREE_PRIVATE,
+	    .userns_fd = (uint64_t)box_spec_mapping(spec, source),
 	};
 	CLEANUP_FD int fd = (int)syscall(SYS_open_tree, source->fd, "",
 					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-						 AT_EMPTY_PATH | TREE_RECURSIVE);
+					     AT_EMPTY_PATH | TREE_RECURSIVE);
 
 	if (fd < 0)
 		return -errno;

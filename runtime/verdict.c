@@ -19,13 +19,13 @@ enum {
 };
 
 static const char *const names[] = {
-	[FAULT_NONE] = NULL,
-	[FAULT_TIMEOUT] = "timeout",
-	[FAULT_ESCAPE_BLOCKED] = "escape_blocked",
-	[FAULT_OOM] = "oom",
-	[FAULT_KILLED] = "killed",
-	[FAULT_STARTUP_FAILED] = "startup_failed",
-	[FAULT_CANCELLED] = "cancelled",
+    [FAULT_NONE] = NULL,
+    [FAULT_TIMEOUT] = "timeout",
+    [FAULT_ESCAPE_BLOCKED] = "escape_blocked",
+    [FAULT_OOM] = "oom",
+    [FAULT_KILLED] = "killed",
+    [FAULT_STARTUP_FAILED] = "startup_failed",
+    [FAULT_CANCELLED] = "cancelled",
 };
 
 const char *fault_name(enum fault fault)
@@ -48,8 +48,8 @@ static void timed_out(const struct box_outcome *outcome, uint64_t timeout_us,
 	ret->exit_code = EXIT_TIMEOUT;
 	ret->signal = outcome->started ? SIGKILL : 0;
 	(void)snprintf(ret->message, sizeof(ret->message),
-		       "the deadline of %llu.%03llu s passed and the box was ended", ms / 1000,
-		       ms % 1000);
+		       "the deadline of %llu.%03llu s passed and the box was ended",
+		       ms / 1000, ms % 1000);
 	(void)snprintf(ret->detail, sizeof(ret->detail), "%s",
 		       outcome->started ? "" : "the program had not started yet");
 }
@@ -61,9 +61,10 @@ static void startup_failed(const struct box_outcome *outcome, struct verdict *re
 	ret->fault = FAULT_STARTUP_FAILED;
 	ret->exit_code = EXIT_STARTUP;
 	(void)snprintf(ret->message, sizeof(ret->message), "%s", outcome->reason);
-	(void)snprintf(ret->detail, sizeof(ret->detail), "%s%s%s: %s", step_name(outcome->step),
-		       outcome->subject[0] ? " " : "", outcome->subject,
-		       outcome->error == 0 ? "refused" : (error ? error : "unknown error"));
+	(void)snprintf(
+	    ret->detail, sizeof(ret->detail), "%s%s%s: %s", step_name(outcome->step),
+	    outcome->subject[0] ? " " : "", outcome->subject,
+	    outcome->error == 0 ? "refused" : (error ? error : "unknown error"));
 }
 
 static void no_program(const struct box_outcome *outcome, struct verdict *ret)
@@ -71,8 +72,8 @@ static void no_program(const struct box_outcome *outcome, struct verdict *ret)
 	ret->exit_code = outcome->found ? EXIT_CANNOT_EXECUTE : EXIT_NOT_FOUND;
 }
 
-/* How the main process itself ended; a task that init killed for a denied call is reported
- * as what it is, an end by SIGSYS. */
+/* How the main process itself ended; a task that init killed for a denied call is
+ * reported as what it is, an end by SIGSYS. */
 static void read_status(const struct box_outcome *outcome, struct verdict *ret)
 {
 	if (outcome->end == BOX_LOST)
@@ -93,8 +94,8 @@ static void blocked(const struct box_outcome *outcome, struct verdict *ret)
 	ret->fault = FAULT_ESCAPE_BLOCKED;
 	(void)snprintf(ret->message, sizeof(ret->message),
 		       outcome->denied_main || outcome->denied == 0
-			       ? "a denied system call ended the program%s%s"
-			       : "a denied system call ended a process in the box%s%s",
+			   ? "a denied system call ended the program%s%s"
+			   : "a denied system call ended a process in the box%s%s",
 		       call[0] ? ": " : "", call);
 	(void)snprintf(ret->detail, sizeof(ret->detail), "%s",
 		       call[0] ? call : "unknown system call");
@@ -112,7 +113,8 @@ static void out_of_memory(const struct box_outcome *outcome, struct verdict *ret
 	if (counters->memory_peak != UINT64_MAX)
 		(void)snprintf(peak, sizeof(peak), ", peak %llu bytes",
 			       (unsigned long long)counters->memory_peak);
-	(void)snprintf(ret->detail, sizeof(ret->detail), "limit %llu bytes%s, %llu killed",
+	(void)snprintf(ret->detail, sizeof(ret->detail),
+		       "limit %llu bytes%s, %llu killed",
 		       (unsigned long long)counters->memory_limit, peak,
 		       (unsigned long long)counters->oom_kills);
 }
@@ -127,7 +129,8 @@ static bool was_oom(const struct box_outcome *outcome)
  * main process is known. A program may also raise it: then it asked for this reading. */
 static bool was_blocked(const struct box_outcome *outcome, const struct verdict *verdict)
 {
-	return outcome->denied > 0 || (outcome->filter_kills && verdict->signal == SIGSYS);
+	return outcome->denied > 0 ||
+	       (outcome->filter_kills && verdict->signal == SIGSYS);
 }
 
 static void ended(const struct box_outcome *outcome, struct verdict *ret)
@@ -139,13 +142,15 @@ static void ended(const struct box_outcome *outcome, struct verdict *ret)
 		out_of_memory(outcome, ret);
 	} else if (ret->signal == SIGKILL) {
 		ret->fault = FAULT_KILLED;
-		(void)snprintf(ret->message, sizeof(ret->message),
-			       "the program was ended by SIGKILL; neither the deadline nor a "
-			       "limit explains it");
+		(void)snprintf(
+		    ret->message, sizeof(ret->message),
+		    "the program was ended by SIGKILL; neither the deadline nor a "
+		    "limit explains it");
 	}
 }
 
-void verdict_reach(const struct box_outcome *outcome, uint64_t timeout_us, struct verdict *ret)
+void verdict_reach(const struct box_outcome *outcome, uint64_t timeout_us,
+		   struct verdict *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	switch (outcome->end) {
@@ -155,7 +160,8 @@ void verdict_reach(const struct box_outcome *outcome, uint64_t timeout_us, struc
 	case BOX_CANCELLED:
 		ret->fault = FAULT_CANCELLED;
 		set_ended_by(ret, SIGKILL);
-		(void)snprintf(ret->message, sizeof(ret->message), "the caller stopped the box");
+		(void)snprintf(ret->message, sizeof(ret->message),
+			       "the caller stopped the box");
 		break;
 	case BOX_NOT_STARTED:
 		startup_failed(outcome, ret);

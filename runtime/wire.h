@@ -2,10 +2,11 @@
 /*
  * What the library and the init program say to each other.
  *
- * The plan is one block in a memfd that init maps shared: a header, an array of operations,
- * and a pool of strings and bytes that both refer to by offset from the start of the block.
- * The library and the init program are built together and travel together (the one carries
- * the other), so the layout may change at any time; MAGIC catches a mix-up.
+ * The plan is one block in a memfd that init maps shared: a header, an array of
+ * operations, and a pool of strings and bytes that both refer to by offset from the start
+ * of the block. The library and the init program are built together and travel together
+ * (the one carries the other), so the layout may change at any time; MAGIC catches a
+ * mix-up.
  *
  * Init writes back into the header's `progress` while it works, so that the library knows
  * how far the start came even where init was killed. The final report goes over the
@@ -25,14 +26,15 @@ enum {
 	WIRE_OPS_MAX = 2048,
 };
 
-/* Operations on mounts, walked in order. Paths in the box are relative to the new root and
- * begin without a slash. Until the new root is entered, it is the carrier. */
+/* Operations on mounts, walked in order. Paths in the box are relative to the new root
+ * and begin without a slash. Until the new root is entered, it is the carrier. */
 enum wire_kind {
 	/* slot <- clone of the host tree at a. Checked against dev (x) and ino (y). */
 	WIRE_TREE_OPEN = 1,
 	/* slot <- the tree of a that the library made; the descriptor is y. */
 	WIRE_TREE_GIVEN,
-	/* Make the tree in slot private and add attributes x (MOUNT_ATTR_*), recursively. */
+	/* Make the tree in slot private and add attributes x (MOUNT_ATTR_*), recursively.
+	 */
 	WIRE_TREE_ATTR,
 	/* Attach slot at a, a path of ours: links are impossible there. */
 	WIRE_MOUNT,
@@ -49,11 +51,11 @@ enum wire_kind {
 	/* Bind b (absolute: of the host; else relative to the new root) on a, and add
 	 * attributes x to it. */
 	WIRE_BIND,
-	/* Overlay with the options in b ("lowerdir=...") on directory a; only before the new
-	 * root is entered. */
+	/* Overlay with the options in b ("lowerdir=...") on directory a; only before the
+	 * new root is entered. */
 	WIRE_OVERLAY,
-	/* New file system of type b on directory a; flags x as mount(2) takes them; options:
-	 * the string at offset y, or 0. */
+	/* New file system of type b on directory a; flags x as mount(2) takes them;
+	 * options: the string at offset y, or 0. */
 	WIRE_FS,
 	/* Make all mounts of the new root private and add attributes x to them. */
 	WIRE_RESTRICT,
@@ -67,17 +69,18 @@ enum {
 };
 
 struct wire_op {
-	uint16_t kind;	/* enum wire_kind */
-	uint16_t step;	/* enum step that a failure names */
+	uint16_t kind; /* enum wire_kind */
+	uint16_t step; /* enum step that a failure names */
 	uint16_t flags;
 	uint16_t slot;
-	uint32_t a, b;	/* string offsets, 0: none */
+	uint32_t a, b; /* string offsets, 0: none */
 	uint64_t x, y;
 };
 
 struct wire_rlimit {
 	uint32_t resource;
-	uint32_t raise;	   /* set the soft limit to the hard one; soft and hard are ignored */
+	uint32_t
+	    raise; /* set the soft limit to the hard one; soft and hard are ignored */
 	uint64_t soft, hard; /* both are lowered to the hard limit in force */
 };
 
@@ -91,7 +94,7 @@ struct wire_header {
 	uint32_t magic;
 	uint32_t size; /* of the whole block */
 	struct wire_progress progress;
-	int32_t channel_fd, caller_fd;		/* caller_fd: a pidfd of the calling process */
+	int32_t channel_fd, caller_fd; /* caller_fd: a pidfd of the calling process */
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
 	int32_t join_fds[WIRE_JOIN_MAX];
 	uint32_t join_count;
@@ -99,12 +102,14 @@ struct wire_header {
 	uint32_t uid, gid; /* in the box */
 	uint32_t loopback; /* 1: bring lo up */
 	uint32_t ops, op_count;
-	uint32_t argv, argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
+	uint32_t argv,
+	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
 	uint32_t envp, envc;
-	uint32_t search;   /* PATH of the box, or 0: argv[0] is a path */
+	uint32_t search; /* PATH of the box, or 0: argv[0] is a path */
 	uint32_t workdir;
 	uint32_t hostname;
-	uint32_t filter, filter_count, filter_plain; /* sock_filter array; plain: without notify */
+	uint32_t filter, filter_count,
+	    filter_plain; /* sock_filter array; plain: without notify */
 	uint32_t rlimit_count;
 	struct wire_rlimit rlimits[WIRE_RLIMITS];
 	/* Tests only: fail this step with this errno. */
@@ -113,22 +118,23 @@ struct wire_header {
 
 /* Messages on the channel. */
 enum wire_message {
-	WIRE_FAILED = 1,      /* a step failed; no program ran */
-	WIRE_NO_PROGRAM = 2,  /* the program was not found or cannot be executed */
-	WIRE_ENDED = 3,	      /* the main process ended and everything else is dead */
+	WIRE_FAILED = 1,     /* a step failed; no program ran */
+	WIRE_NO_PROGRAM = 2, /* the program was not found or cannot be executed */
+	WIRE_ENDED = 3,	     /* the main process ended and everything else is dead */
 };
 
 struct wire_report {
-	uint32_t message; /* enum wire_message */
-	uint32_t step;	  /* WIRE_FAILED: enum step */
-	int32_t error;	  /* WIRE_FAILED, WIRE_NO_PROGRAM: errno */
-	int32_t status;	  /* WIRE_ENDED: raw wait status of the main process */
-	uint32_t denied;  /* tasks that were killed for a denied system call */
+	uint32_t message;     /* enum wire_message */
+	uint32_t step;	      /* WIRE_FAILED: enum step */
+	int32_t error;	      /* WIRE_FAILED, WIRE_NO_PROGRAM: errno */
+	int32_t status;	      /* WIRE_ENDED: raw wait status of the main process */
+	uint32_t denied;      /* tasks that were killed for a denied system call */
 	uint32_t denied_main; /* 1: the main process was one of them */
 	uint32_t denied_nr, denied_arch; /* the first of these calls */
-	uint32_t filter_kills; /* 1: no listener, the filter kills by itself */
-	uint32_t found;	  /* WIRE_NO_PROGRAM: 1 where the file is there */
-	char subject[232]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty */
+	uint32_t filter_kills;		 /* 1: no listener, the filter kills by itself */
+	uint32_t found;			 /* WIRE_NO_PROGRAM: 1 where the file is there */
+	char subject[232]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty
+			    */
 };
 
 #endif

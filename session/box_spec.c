@@ -12,7 +12,7 @@
 #include "session/session.h"
 
 #define DEFAULT_MEMORY (UINT64_C(512) << 20)
-#define DEFAULT_TMP (UINT64_C(256) << 20)
+#define DEFAULT_TMP    (UINT64_C(256) << 20)
 
 enum {
 	DEFAULT_PIDS = 256,
@@ -20,8 +20,8 @@ enum {
 	PASSWD_TEXT = 4096,
 };
 
-/* The caller's home by the account file itself; no name service is asked, since that would
- * load code into the caller's program. */
+/* The caller's home by the account file itself; no name service is asked, since that
+ * would load code into the caller's program. */
 static char *home_of_caller(void)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -67,7 +67,8 @@ static int add_mount(const struct husk_options *options, const struct husk_mount
 	int r;
 
 	if (!mount->source || !mount->target)
-		return error_set(err, HUSK_E_INVALID, "mounts", "a source or target is missing");
+		return error_set(err, HUSK_E_INVALID, "mounts",
+				 "a source or target is missing");
 	if ((mount->flags & ~HUSK_MOUNT_ALLOW_WRITE) || mount->reserved)
 		return error_set(err, HUSK_E_INVALID, "mounts", "unknown flags 0x%x",
 				 mount->flags);
@@ -118,8 +119,10 @@ static int set_image(const char *image, struct box_spec *spec, struct husk_error
 	(void)snprintf(where, sizeof(where), "image %.140s", image);
 	if (strncmp(image, "dir:", 4) != 0) {
 		error_set(err, HUSK_E_IMAGE, where, "there is no such image");
-		error_hint(err, "use \"host\" for the host's own programs, or \"dir:PATH\" for a "
-				"directory that holds a root file system");
+		error_hint(
+		    err,
+		    "use \"host\" for the host's own programs, or \"dir:PATH\" for a "
+		    "directory that holds a root file system");
 		return HUSK_E_IMAGE;
 	}
 	spec->root = BOX_ROOT_DIR;
@@ -145,7 +148,8 @@ static int copy_program(const struct seccomp_program *from, struct seccomp_progr
 	if (!copy)
 		return error_oom(err, "seccomp");
 	memcpy(copy, from->insns, size);
-	*to = (struct seccomp_program){.insns = copy, .count = from->count, .owned = true};
+	*to =
+	    (struct seccomp_program){.insns = copy, .count = from->count, .owned = true};
 	return 0;
 }
 
@@ -211,7 +215,8 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 	if (r == 0)
 		r = set_filter(options->seccomp, spec, err);
 	if (r == 0)
-		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace, err);
+		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace,
+				  err);
 	if (r == 0 && !session->workspace.temporary)
 		r = check_source(options, &spec->workspace, err);
 	if (r == 0)

@@ -32,7 +32,8 @@ static int check_call(const struct husk_session *session, const struct husk_call
 	if (call->stdin_kind == HUSK_STDIN_FD && call->stdin_fd < 0)
 		return error_set(err, HUSK_E_INVALID, "stdin", "%d is no descriptor",
 				 call->stdin_fd);
-	if (call->stdin_kind == HUSK_STDIN_DATA && !call->stdin_data && call->stdin_size > 0)
+	if (call->stdin_kind == HUSK_STDIN_DATA && !call->stdin_data &&
+	    call->stdin_size > 0)
 		return error_set(err, HUSK_E_INVALID, "stdin", "there is no data");
 	return call->workdir ? settings_check_workdir(call->workdir, err) : 0;
 }
@@ -41,33 +42,35 @@ static void make_call(const struct husk_session *session, const char *const *arg
 		      const struct husk_call *call, struct box_call *ret)
 {
 	static const enum box_stdin kinds[] = {
-		[HUSK_STDIN_EMPTY] = BOX_STDIN_EMPTY,
-		[HUSK_STDIN_DATA] = BOX_STDIN_DATA,
-		[HUSK_STDIN_FD] = BOX_STDIN_FD,
+	    [HUSK_STDIN_EMPTY] = BOX_STDIN_EMPTY,
+	    [HUSK_STDIN_DATA] = BOX_STDIN_DATA,
+	    [HUSK_STDIN_FD] = BOX_STDIN_FD,
 	};
 	const struct settings *settings = &session->settings;
 
 	*ret = (struct box_call){
-		.argv = argv,
-		.envp = (const char *const *)settings->env,
-		.search = settings->search,
-		.workdir = call->workdir ? call->workdir : settings->workdir,
-		.timeout_us = call->timeout_ms ? call->timeout_ms * 1000 : settings->timeout_us,
-		.max_output = settings->max_output,
-		.stdin_kind = kinds[call->stdin_kind],
-		.stdin_data = call->stdin_data,
-		.stdin_size = call->stdin_size,
-		.stdin_fd = call->stdin_fd,
-		.cancel_fd = cancel_fd(call->cancel),
-		.cancel_fd2 = session->closing_fd,
-		.discard = call->discard_output != 0,
-		.on_output = call->on_output,
-		.user = call->user,
+	    .argv = argv,
+	    .envp = (const char *const *)settings->env,
+	    .search = settings->search,
+	    .workdir = call->workdir ? call->workdir : settings->workdir,
+	    .timeout_us =
+		call->timeout_ms ? call->timeout_ms * 1000 : settings->timeout_us,
+	    .max_output = settings->max_output,
+	    .stdin_kind = kinds[call->stdin_kind],
+	    .stdin_data = call->stdin_data,
+	    .stdin_size = call->stdin_size,
+	    .stdin_fd = call->stdin_fd,
+	    .cancel_fd = cancel_fd(call->cancel),
+	    .cancel_fd2 = session->closing_fd,
+	    .discard = call->discard_output != 0,
+	    .on_output = call->on_output,
+	    .user = call->user,
 	};
 }
 
 /* The program was not found: say so where its own words would have been. */
-static void explain_exec(struct husk_result *result, const char *program, const char *search)
+static void explain_exec(struct husk_result *result, const char *program,
+			 const char *search)
 {
 	struct box_outcome *outcome = &result->outcome;
 	char text[128];
@@ -79,7 +82,8 @@ static void explain_exec(struct husk_result *result, const char *program, const 
 			       "%.200s: there is no such file in the box", program);
 	else if (!outcome->found)
 		(void)snprintf(result->exec_error, sizeof(result->exec_error),
-			       "%.200s: not found in the box's PATH (%.200s)", program, search);
+			       "%.200s: not found in the box's PATH (%.200s)", program,
+			       search);
 	else if (outcome->error == ENOENT)
 		(void)snprintf(result->exec_error, sizeof(result->exec_error),
 			       "%.200s: its interpreter is not in the box", program);
@@ -146,7 +150,8 @@ int husk_session_run(husk_session *session, const char *const argv[],
 		r = settings_check_exec(argv, session->settings.env, err);
 	if (r == 0) {
 		make_call(session, argv, &known, &box_call);
-		r = run_checked(session, &box_call, known.skip_files != 0, ret_result, err);
+		r = run_checked(session, &box_call, known.skip_files != 0, ret_result,
+				err);
 	}
 	session_leave(session);
 	return r;
@@ -191,15 +196,16 @@ static int check_code(const char *language, const char *code, size_t size,
 		return error_set(err, HUSK_E_INVALID, "code", "it is NULL");
 	if (size > CODE_MAX)
 		return error_set(err, HUSK_E_INVALID, "code",
-				 "it is %zu bytes long; at most %d are taken", size, CODE_MAX);
+				 "it is %zu bytes long; at most %d are taken", size,
+				 CODE_MAX);
 	if (size > 0 && memchr(code, '\0', size))
 		return error_set(err, HUSK_E_INVALID, "code", "it holds a NUL byte");
 	return 0;
 }
 
 int husk_session_run_code(husk_session *session, const char *language, const char *code,
-			  size_t size, const struct husk_call *call, husk_result **ret_result,
-			  struct husk_error *err)
+			  size_t size, const struct husk_call *call,
+			  husk_result **ret_result, struct husk_error *err)
 {
 	CLEANUP_FREE char *text = NULL;
 	const struct language *row = NULL;
@@ -228,15 +234,16 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 			box_call.code = code;
 			box_call.code_size = size;
 		}
-		r = run_language(session, row, &box_call, argv, known.skip_files != 0, ret_result,
-				 err);
+		r = run_language(session, row, &box_call, argv, known.skip_files != 0,
+				 ret_result, err);
 	}
 	session_leave(session);
 	return r;
 }
 
 int husk_session_explain(husk_session *session, const char *const argv[],
-			 const struct husk_call *call, char **ret_text, struct husk_error *err)
+			 const struct husk_call *call, char **ret_text,
+			 struct husk_error *err)
 {
 	struct buffer text = BUFFER_INIT(64 << 20);
 	struct box_call box_call;

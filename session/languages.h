@@ -10,9 +10,10 @@ enum { LANGUAGE_PROGRAMS = 3, LANGUAGE_ARGS = 4 };
 struct language {
 	const char *name;
 	const char *programs[LANGUAGE_PROGRAMS]; /* tried in order, NULL-ended */
-	const char *option;	/* takes the code as the next argument */
-	const char *from_file;	/* short code that runs the code at BOX_CODE_PATH in its place */
-	const char *hint;	/* for an image that has none of the programs */
+	const char *option;			 /* takes the code as the next argument */
+	const char
+	    *from_file; /* short code that runs the code at BOX_CODE_PATH in its place */
+	const char *hint; /* for an image that has none of the programs */
 };
 
 /* NULL for an unknown name. */

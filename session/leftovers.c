@@ -14,7 +14,8 @@ int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t *ret_gro
 		return error_sys(err, -workspaces, temp_dir ? temp_dir : "/tmp",
 				 "cannot look for temporary workspaces");
 	if (groups < 0)
-		return error_sys(err, -groups, "control groups", "cannot look for leftovers");
+		return error_sys(err, -groups, "control groups",
+				 "cannot look for leftovers");
 	if (ret_workspaces)
 		*ret_workspaces = (uint64_t)workspaces;
 	if (ret_groups)

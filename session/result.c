@@ -47,7 +47,8 @@ uint64_t husk_result_duration_ms(const husk_result *result)
 
 int husk_result_success(const husk_result *result)
 {
-	return result && result->verdict.exit_code == 0 && result->verdict.fault == FAULT_NONE;
+	return result && result->verdict.exit_code == 0 &&
+	       result->verdict.fault == FAULT_NONE;
 }
 
 int husk_result_truncated(const husk_result *result)
@@ -59,13 +60,13 @@ int husk_result_truncated(const husk_result *result)
 int husk_result_fault(const husk_result *result)
 {
 	static const int codes[] = {
-		[FAULT_NONE] = HUSK_FAULT_NONE,
-		[FAULT_TIMEOUT] = HUSK_FAULT_TIMEOUT,
-		[FAULT_ESCAPE_BLOCKED] = HUSK_FAULT_ESCAPE_BLOCKED,
-		[FAULT_OOM] = HUSK_FAULT_OOM,
-		[FAULT_KILLED] = HUSK_FAULT_KILLED,
-		[FAULT_STARTUP_FAILED] = HUSK_FAULT_STARTUP_FAILED,
-		[FAULT_CANCELLED] = HUSK_FAULT_CANCELLED,
+	    [FAULT_NONE] = HUSK_FAULT_NONE,
+	    [FAULT_TIMEOUT] = HUSK_FAULT_TIMEOUT,
+	    [FAULT_ESCAPE_BLOCKED] = HUSK_FAULT_ESCAPE_BLOCKED,
+	    [FAULT_OOM] = HUSK_FAULT_OOM,
+	    [FAULT_KILLED] = HUSK_FAULT_KILLED,
+	    [FAULT_STARTUP_FAILED] = HUSK_FAULT_STARTUP_FAILED,
+	    [FAULT_CANCELLED] = HUSK_FAULT_CANCELLED,
 	};
 
 	return result ? codes[result->verdict.fault] : HUSK_FAULT_NONE;
@@ -105,8 +106,8 @@ static uint64_t microseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
-/* The cgroup's figures where it has them. Otherwise what waiting for the box told: its CPU
- * time is whole, its memory is that of the largest process. */
+/* The cgroup's figures where it has them. Otherwise what waiting for the box told: its
+ * CPU time is whole, its memory is that of the largest process. */
 static void fill_usage(const struct box_outcome *outcome, struct husk_usage *usage)
 {
 	const struct cgroup_counters *counters = &outcome->counters;
@@ -115,8 +116,8 @@ static void fill_usage(const struct box_outcome *outcome, struct husk_usage *usa
 	usage->cpu_us = microseconds(&outcome->rusage.ru_utime) +
 			microseconds(&outcome->rusage.ru_stime);
 	usage->memory_peak_bytes = outcome->rusage.ru_maxrss > 0
-					   ? (uint64_t)outcome->rusage.ru_maxrss * 1024
-					   : HUSK_UNKNOWN;
+				       ? (uint64_t)outcome->rusage.ru_maxrss * 1024
+				       : HUSK_UNKNOWN;
 	usage->pids_peak = usage->pids_denied = HUSK_UNKNOWN;
 	if (!outcome->has_cgroup)
 		return;

@@ -11,8 +11,8 @@
 struct husk_result {
 	struct box_outcome outcome;
 	struct verdict verdict;
-	husk_listing *changes;	/* NULL: none known */
-	char exec_error[512];	/* "" where a program ran */
+	husk_listing *changes; /* NULL: none known */
+	char exec_error[512];  /* "" where a program ran */
 	char hint[512];
 };
 

@@ -12,15 +12,15 @@
 enum { TEXT_GROWTH = 3 }; /* U+FFFD takes three bytes for one */
 
 static const char *const limit_names[] = {
-	[HUSK_LIMIT_OFF] = "off",
-	[HUSK_LIMIT_BEST_EFFORT] = "best-effort",
-	[HUSK_LIMIT_ENFORCED] = "enforced",
+    [HUSK_LIMIT_OFF] = "off",
+    [HUSK_LIMIT_BEST_EFFORT] = "best-effort",
+    [HUSK_LIMIT_ENFORCED] = "enforced",
 };
 
 static const char *const change_names[] = {
-	[HUSK_FILE_CREATED] = "created",
-	[HUSK_FILE_MODIFIED] = "modified",
-	[HUSK_FILE_DELETED] = "deleted",
+    [HUSK_FILE_CREATED] = "created",
+    [HUSK_FILE_MODIFIED] = "modified",
+    [HUSK_FILE_DELETED] = "deleted",
 };
 
 /* Bytes as a JSON string; where they are not UTF-8, name_b64 holds them exactly. */
@@ -77,11 +77,12 @@ static json_t *make_files(const husk_result *result)
 		if (json_array_append_new(files, file) < 0 ||
 		    set_text(file, "path", husk_result_file_path(result, i)) < 0 ||
 		    json_object_set_new(
-			    file, "size",
-			    json_integer((json_int_t)husk_result_file_size(result, i))) < 0 ||
+			file, "size",
+			json_integer((json_int_t)husk_result_file_size(result, i))) < 0 ||
 		    json_object_set_new(
-			    file, "change",
-			    json_string(change_names[husk_result_file_change(result, i)])) < 0) {
+			file, "change",
+			json_string(change_names[husk_result_file_change(result, i)])) <
+			0) {
 			json_decref(files);
 			return NULL;
 		}
@@ -103,8 +104,9 @@ static json_t *make_usage(const husk_result *result)
 
 static json_t *make_limits(const husk_result *result)
 {
-	return json_pack("{s:s,s:s,s:s}", "memory", limit_names[husk_result_limit_memory(result)],
-			 "cpus", limit_names[husk_result_limit_cpus(result)], "pids",
+	return json_pack("{s:s,s:s,s:s}", "memory",
+			 limit_names[husk_result_limit_memory(result)], "cpus",
+			 limit_names[husk_result_limit_cpus(result)], "pids",
 			 limit_names[husk_result_limit_pids(result)]);
 }
 
@@ -120,13 +122,15 @@ static int fill(json_t *object, const husk_result *result)
 	r |= json_object_set_new(object, "exit_code",
 				 json_integer(husk_result_exit_code(result)));
 	r |= json_object_set_new(object, "signal", sig ? json_integer(sig) : json_null());
-	r |= json_object_set_new(object, "duration_ms",
-				 json_integer((json_int_t)husk_result_duration_ms(result)));
+	r |= json_object_set_new(
+	    object, "duration_ms",
+	    json_integer((json_int_t)husk_result_duration_ms(result)));
 	r |= json_object_set_new(object, "fault", make_fault(result));
 	r |= json_object_set_new(object, "files", make_files(result));
 	r |= json_object_set_new(object, "truncated",
 				 json_boolean(husk_result_truncated(result)));
-	r |= json_object_set_new(object, "success", json_boolean(husk_result_success(result)));
+	r |= json_object_set_new(object, "success",
+				 json_boolean(husk_result_success(result)));
 	r |= json_object_set_new(object, "usage", make_usage(result));
 	r |= json_object_set_new(object, "limits", make_limits(result));
 	if (husk_result_hint(result))
@@ -134,7 +138,8 @@ static int fill(json_t *object, const husk_result *result)
 	return r;
 }
 
-int husk_result_to_json(const husk_result *result, char **ret_json, struct husk_error *err)
+int husk_result_to_json(const husk_result *result, char **ret_json,
+			struct husk_error *err)
 {
 	json_t *object = json_object();
 	char *text = NULL;

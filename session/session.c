@@ -39,7 +39,8 @@ static husk_session *session_new(void)
 	return session;
 }
 
-/* The first temporary workspace of a process is the moment to remove what killed ones left. */
+/* The first temporary workspace of a process is the moment to remove what killed ones
+ * left. */
 static void sweep_once(const struct husk_options *options)
 {
 	static atomic_flag done = ATOMIC_FLAG_INIT;
@@ -69,7 +70,8 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 	if (r == 0)
 		sweep_once(&known);
 	if (r == 0)
-		r = workspace_open(known.workspace, known.temp_dir, &session->workspace, err);
+		r = workspace_open(known.workspace, known.temp_dir, &session->workspace,
+				   err);
 	if (r == 0)
 		r = session_make_spec(&known, session, err);
 	if (r < 0) {
@@ -126,8 +128,8 @@ const char *husk_session_workspace(const husk_session *session)
 	return session ? session->workspace.path : NULL;
 }
 
-int husk_session_write(husk_session *session, const char *path, const void *data, size_t size,
-		       struct husk_error *err)
+int husk_session_write(husk_session *session, const char *path, const void *data,
+		       size_t size, struct husk_error *err)
 {
 	int r = session_enter(session, err);
 
@@ -150,8 +152,8 @@ int husk_session_read(husk_session *session, const char *path, uint64_t max_byte
 	return r;
 }
 
-int husk_session_list(husk_session *session, const char *subdir, husk_listing **ret_listing,
-		      struct husk_error *err)
+int husk_session_list(husk_session *session, const char *subdir,
+		      husk_listing **ret_listing, struct husk_error *err)
 {
 	int r = session_enter(session, err);
 

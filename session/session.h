@@ -14,10 +14,10 @@
 
 struct husk_session {
 	pthread_mutex_t lock;
-	pthread_cond_t idle;  /* running became 0 */
-	unsigned running;     /* calls under way; under lock */
-	bool closing;	      /* under lock */
-	int closing_fd;	      /* eventfd: stops all calls */
+	pthread_cond_t idle; /* running became 0 */
+	unsigned running;    /* calls under way; under lock */
+	bool closing;	     /* under lock */
+	int closing_fd;	     /* eventfd: stops all calls */
 	struct workspace workspace;
 	struct diff diff;
 	struct settings settings;

@@ -8,25 +8,25 @@
 #include "base/memory.h"
 
 #define DEFAULT_TIMEOUT_MS UINT64_C(30000)
-#define MAX_TIMEOUT_MS (UINT64_C(10) * 366 * 24 * 3600 * 1000) /* ten years */
-#define DEFAULT_OUTPUT (UINT64_C(64) << 20)
-#define MAX_OUTPUT (UINT64_C(16) << 30)
-#define MIN_MEMORY (UINT64_C(1) << 20)
-#define MAX_SIZE (UINT64_C(1) << 60)
+#define MAX_TIMEOUT_MS	   (UINT64_C(10) * 366 * 24 * 3600 * 1000) /* ten years */
+#define DEFAULT_OUTPUT	   (UINT64_C(64) << 20)
+#define MAX_OUTPUT	   (UINT64_C(16) << 30)
+#define MIN_MEMORY	   (UINT64_C(1) << 20)
+#define MAX_SIZE	   (UINT64_C(1) << 60)
 
 enum {
-	STRING_MAX = 131072,	 /* MAX_ARG_STRLEN, execve(2), with the NUL */
-	EXEC_MAX = 2048 << 10,	 /* a quarter of the stack limit that boxes get */
-	NAME_MAX_TEXT = 64,	 /* of a variable, in messages */
+	STRING_MAX = 131072,   /* MAX_ARG_STRLEN, execve(2), with the NUL */
+	EXEC_MAX = 2048 << 10, /* a quarter of the stack limit that boxes get */
+	NAME_MAX_TEXT = 64,    /* of a variable, in messages */
 };
 
 /* Sorted by name. Nothing of the caller's environment; a box's variables are these, then
  * the image's, then the session's. */
 static const char *const default_env[] = {
-	"HOME=/tmp",
-	"LANG=C.UTF-8",
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-	"PYTHONPATH=/workspace/.deps",
+    "HOME=/tmp",
+    "LANG=C.UTF-8",
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "PYTHONPATH=/workspace/.deps",
 };
 
 static int adopt(const void *from, size_t size, void *to, size_t known, const char *what,
@@ -39,9 +39,10 @@ static int adopt(const void *from, size_t size, void *to, size_t known, const ch
 				 "its size member is not set; declare it with its macro");
 	for (size_t i = known; i < size; i++, tail++) {
 		if (*tail != 0)
-			return error_set(err, HUSK_E_INVALID, what,
-					 "it uses members that this version of the library does "
-					 "not know");
+			return error_set(
+			    err, HUSK_E_INVALID, what,
+			    "it uses members that this version of the library does "
+			    "not know");
 	}
 	memset(to, 0, known);
 	memcpy(to, from, size < known ? size : known);
@@ -59,7 +60,8 @@ int settings_options(const struct husk_options *options, struct husk_options *re
 	return adopt(options, options->size, ret, sizeof(*ret), "options", err);
 }
 
-int settings_call(const struct husk_call *call, struct husk_call *ret, struct husk_error *err)
+int settings_call(const struct husk_call *call, struct husk_call *ret,
+		  struct husk_error *err)
 {
 	HUSK_CALL(defaults);
 
@@ -97,20 +99,22 @@ static int check_variable(const char *variable, struct husk_error *err)
 	size_t n = name_length(variable);
 	char name[NAME_MAX_TEXT];
 
-	(void)snprintf(name, sizeof(name), "environment variable %.*s", (int)(n < 32 ? n : 32),
-		       variable);
+	(void)snprintf(name, sizeof(name), "environment variable %.*s",
+		       (int)(n < 32 ? n : 32), variable);
 	if (n == 0 || variable[n] != '=')
 		return error_set(err, HUSK_E_INVALID, name, "it must be NAME=VALUE");
 	if (strlen(variable) >= STRING_MAX) {
-		error_set(err, HUSK_E_INVALID, name, "it is %zu bytes long; Linux takes %d",
-			  strlen(variable), STRING_MAX - 1);
+		error_set(err, HUSK_E_INVALID, name,
+			  "it is %zu bytes long; Linux takes %d", strlen(variable),
+			  STRING_MAX - 1);
 		error_hint(err, "write the value to a workspace file and pass its path");
 		return HUSK_E_INVALID;
 	}
 	return 0;
 }
 
-static int make_env(const char *const *env, struct settings *settings, struct husk_error *err)
+static int make_env(const char *const *env, struct settings *settings,
+		    struct husk_error *err)
 {
 	size_t defaults = sizeof(default_env) / sizeof(default_env[0]), count = 0;
 	int r = 0;
@@ -140,7 +144,8 @@ static int check_range(const char *what, uint64_t value, uint64_t min, uint64_t 
 {
 	if (value >= min && value <= max)
 		return 0;
-	return error_set(err, HUSK_E_INVALID, what, "%llu is not between %llu and %llu %s",
+	return error_set(err, HUSK_E_INVALID, what,
+			 "%llu is not between %llu and %llu %s",
 			 (unsigned long long)value, (unsigned long long)min,
 			 (unsigned long long)max, unit);
 }
@@ -150,7 +155,8 @@ static int check_numbers(const struct husk_options *o, struct husk_error *err)
 	int r = 0;
 
 	if (o->memory_bytes && o->memory_bytes != HUSK_UNLIMITED)
-		r = check_range("memory", o->memory_bytes, MIN_MEMORY, MAX_SIZE, "bytes", err);
+		r = check_range("memory", o->memory_bytes, MIN_MEMORY, MAX_SIZE, "bytes",
+				err);
 	if (r == 0 && o->pids && o->pids != HUSK_UNLIMITED)
 		r = check_range("pids", o->pids, 1, 1 << 22, "tasks", err);
 	if (r == 0 && o->cpu_milli && o->cpu_milli != HUSK_UNLIMITED)
@@ -158,14 +164,17 @@ static int check_numbers(const struct husk_options *o, struct husk_error *err)
 	if (r == 0 && o->timeout_ms)
 		r = check_range("timeout", o->timeout_ms, 1, MAX_TIMEOUT_MS, "ms", err);
 	if (r == 0 && o->max_output_bytes)
-		r = check_range("max output", o->max_output_bytes, 1, MAX_OUTPUT, "bytes", err);
+		r = check_range("max output", o->max_output_bytes, 1, MAX_OUTPUT, "bytes",
+				err);
 	if (r == 0 && o->tmp_bytes)
 		r = check_range("tmp size", o->tmp_bytes, 4096, MAX_SIZE, "bytes", err);
-	if (r == 0 && o->limits != HUSK_LIMITS_ENFORCE && o->limits != HUSK_LIMITS_BEST_EFFORT)
-		r = error_set(err, HUSK_E_INVALID, "limits", "%d is neither enforce nor best-effort",
-			      o->limits);
+	if (r == 0 && o->limits != HUSK_LIMITS_ENFORCE &&
+	    o->limits != HUSK_LIMITS_BEST_EFFORT)
+		r = error_set(err, HUSK_E_INVALID, "limits",
+			      "%d is neither enforce nor best-effort", o->limits);
 	if (r == 0 && o->reserved != 0)
-		r = error_set(err, HUSK_E_INVALID, "options", "a reserved member is not 0");
+		r = error_set(err, HUSK_E_INVALID, "options",
+			      "a reserved member is not 0");
 	return r;
 }
 
@@ -173,7 +182,8 @@ int settings_check_workdir(const char *workdir, struct husk_error *err)
 {
 	if (workdir[0] != '/')
 		return error_set(err, HUSK_E_INVALID, "workdir",
-				 "\"%.100s\" is not an absolute path in the box", workdir);
+				 "\"%.100s\" is not an absolute path in the box",
+				 workdir);
 	if (strlen(workdir) > 4095)
 		return error_set(err, HUSK_E_INVALID, "workdir",
 				 "it is longer than 4,095 bytes");
@@ -198,9 +208,9 @@ int settings_init(const struct husk_options *options, struct settings *ret,
 			r = error_oom(err, "workdir");
 	}
 	ret->timeout_us =
-		(options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS) * 1000;
+	    (options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS) * 1000;
 	ret->max_output =
-		options->max_output_bytes ? options->max_output_bytes : DEFAULT_OUTPUT;
+	    options->max_output_bytes ? options->max_output_bytes : DEFAULT_OUTPUT;
 	if (r < 0)
 		settings_deinit(ret);
 	return r;
@@ -255,10 +265,13 @@ static int check_string(const char *text, const char *what, size_t *total,
 	size_t size = strlen(text) + 1;
 
 	if (size > STRING_MAX) {
-		error_set(err, HUSK_E_INVALID, what, "a string is %zu bytes long; Linux takes %d",
-			  size - 1, STRING_MAX - 1);
-		error_hint(err, "write it to a workspace file and pass its path; code of any size "
-				"may be given to run_code");
+		error_set(err, HUSK_E_INVALID, what,
+			  "a string is %zu bytes long; Linux takes %d", size - 1,
+			  STRING_MAX - 1);
+		error_hint(
+		    err,
+		    "write it to a workspace file and pass its path; code of any size "
+		    "may be given to run_code");
 		return HUSK_E_INVALID;
 	}
 	*total += size + sizeof(char *);
@@ -273,7 +286,8 @@ int settings_check_exec(const char *const *argv, char *const *env, struct husk_e
 	if (!argv || !argv[0])
 		return error_set(err, HUSK_E_INVALID, "command", "it is empty");
 	if (argv[0][0] == '\0')
-		return error_set(err, HUSK_E_INVALID, "command", "the program's name is empty");
+		return error_set(err, HUSK_E_INVALID, "command",
+				 "the program's name is empty");
 	for (size_t i = 0; r == 0 && argv[i]; i++)
 		r = check_string(argv[i], "argument", &total, err);
 	for (size_t i = 0; r == 0 && env[i]; i++)
@@ -282,7 +296,8 @@ int settings_check_exec(const char *const *argv, char *const *env, struct husk_e
 		error_set(err, HUSK_E_INVALID, "arguments and environment",
 			  "they take %zu bytes together; Linux takes %d in a box", total,
 			  EXEC_MAX);
-		error_hint(err, "write what is large to a workspace file and pass its path");
+		error_hint(err,
+			   "write what is large to a workspace file and pass its path");
 		return HUSK_E_INVALID;
 	}
 	return r;

@@ -24,7 +24,8 @@ struct settings {
  * HUSK_E_INVALID where it is too small or says something this version does not know. */
 int settings_options(const struct husk_options *options, struct husk_options *ret,
 		     struct husk_error *err);
-int settings_call(const struct husk_call *call, struct husk_call *ret, struct husk_error *err);
+int settings_call(const struct husk_call *call, struct husk_call *ret,
+		  struct husk_error *err);
 
 /* Check the numbers, and make env and workdir. */
 int settings_init(const struct husk_options *options, struct settings *ret,
@@ -38,7 +39,9 @@ int settings_user(const char *user, uint32_t *ret_uid, uint32_t *ret_gid,
 /* A working directory in the box: absolute. */
 int settings_check_workdir(const char *workdir, struct husk_error *err);
 
-/* The kernel's bounds on arguments and environment, execve(2), before anything is started. */
-int settings_check_exec(const char *const *argv, char *const *env, struct husk_error *err);
+/* The kernel's bounds on arguments and environment, execve(2), before anything is
+ * started. */
+int settings_check_exec(const char *const *argv, char *const *env,
+			struct husk_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef HUSK_EXPORT_H
 #define HUSK_EXPORT_H
 
-#define HUSK_API __attribute__((visibility("default")))
+#define HUSK_API     __attribute__((visibility("default")))
 #define HUSK_CHECKED __attribute__((warn_unused_result))
 
 #endif

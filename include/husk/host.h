@@ -17,17 +17,17 @@ extern "C" {
 
 /** How a probe came out. */
 enum husk_probe {
-	HUSK_PROBE_OK = 0,	/**< there */
-	HUSK_PROBE_WEAKER = 1,	/**< missing; boxes run, with less */
-	HUSK_PROBE_MISSING = 2	/**< missing; no box can run */
+	HUSK_PROBE_OK = 0,     /**< there */
+	HUSK_PROBE_WEAKER = 1, /**< missing; boxes run, with less */
+	HUSK_PROBE_MISSING = 2 /**< missing; no box can run */
 };
 
 /** What was found out about this host; opaque. */
 typedef struct husk_host husk_host;
 
 /**
- * Probe everything that a box needs by trying it: short-lived child processes in namespaces
- * of their own; nothing on the host is changed and nothing is left behind.
+ * Probe everything that a box needs by trying it: short-lived child processes in
+ * namespaces of their own; nothing on the host is changed and nothing is left behind.
  *
  * Ownership: *ret_host is the caller's, to be released with husk_host_free.
  * Errors: HUSK_E_MEMORY, HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.

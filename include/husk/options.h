@@ -32,7 +32,8 @@ extern "C" {
 
 /** One extra mount: a host directory or regular file seen in the box. */
 struct husk_mount {
-	const char *source; /**< absolute host path; links are resolved before it is checked */
+	const char
+	    *source; /**< absolute host path; links are resolved before it is checked */
 	const char *target; /**< absolute path in the box */
 	uint32_t flags;	    /**< 0 (read-only) or HUSK_MOUNT_ALLOW_WRITE */
 	uint32_t reserved;  /**< 0 */
@@ -46,57 +47,57 @@ enum husk_limits {
 
 /** Settings of a session. Zero is the safe default of every member. */
 struct husk_options {
-	size_t size;		/**< sizeof(struct husk_options); HUSK_OPTIONS sets it */
-	const char *image;	/**< image reference; NULL: "host" */
-	const char *workspace;	/**< host directory, made if absent, kept afterwards; NULL: a
-				 *   private temporary directory, removed at close */
-	const char *temp_dir;	/**< where that private directory is made; NULL: /tmp */
-	const char *home;	/**< the caller's home directory, which is never mounted; NULL: as
-				 *   /etc/passwd has it (which is refused in any case) */
+	size_t size;	       /**< sizeof(struct husk_options); HUSK_OPTIONS sets it */
+	const char *image;     /**< image reference; NULL: "host" */
+	const char *workspace; /**< host directory, made if absent, kept afterwards; NULL:
+				* a private temporary directory, removed at close */
+	const char *temp_dir;  /**< where that private directory is made; NULL: /tmp */
+	const char *home; /**< the caller's home directory, which is never mounted; NULL:
+			   * as /etc/passwd has it (which is refused in any case) */
 	const struct husk_mount *mounts; /**< extra mounts, mount_count of them */
 	size_t mount_count;
-	const char *const *env; /**< "NAME=VALUE" strings, NULL-terminated; they override the
-				 *   image's Env; NULL: none. Nothing is taken from the caller's
-				 *   environment */
+	const char *const *env; /**< "NAME=VALUE" strings, NULL-terminated; they override
+				 * the image's Env; NULL: none. Nothing is taken from the
+				 * caller's environment */
 	const char *workdir;	/**< working directory in the box; NULL: /workspace */
-	const char *user;	/**< "UID" or "UID:GID" in the box, decimal; NULL: the image's
-				 *   User, else 0. On the host it is the caller, or an
-				 *   unprivileged id where the caller is root */
-	const char *seccomp;	/**< "default", "strict", or the path of an OCI/Docker seccomp
-				 *   JSON profile; NULL: "default" */
-	uint64_t memory_bytes;	/**< cap on memory with swap, bytes; 0: 512 MiB */
-	uint64_t cpu_milli;	/**< cap on CPU in thousandths of one; 0: uncapped */
-	uint64_t pids;		/**< cap on tasks (threads count); 0: 256 */
-	uint64_t timeout_ms;	/**< deadline of each call, milliseconds; 0: 30,000 */
-	uint64_t max_output_bytes; /**< captured bytes of each stream; 0: 64 MiB; what passes it
-				    *   is discarded and the result says truncated */
-	uint64_t tmp_bytes;	/**< size of /tmp (and of a writable root), bytes; 0: 256 MiB */
-	int32_t limits;		/**< enum husk_limits */
-	int32_t allow_network;	/**< 1: the box shares the host's network, with every service
-				 *   that listens on it and every abstract socket; 0: only a
-				 *   loopback of its own */
-	int32_t allow_writable_root; /**< 1: the root file system may be written to; the changes
-				      *   are thrown away with the box */
-	int32_t reserved;	/**< 0 */
+	const char *user; /**< "UID" or "UID:GID" in the box, decimal; NULL: the image's
+			   *   User, else 0. On the host it is the caller, or an
+			   *   unprivileged id where the caller is root */
+	const char *seccomp;   /**< "default", "strict", or the path of an OCI/Docker
+				* seccomp   JSON profile; NULL: "default" */
+	uint64_t memory_bytes; /**< cap on memory with swap, bytes; 0: 512 MiB */
+	uint64_t cpu_milli;    /**< cap on CPU in thousandths of one; 0: uncapped */
+	uint64_t pids;	       /**< cap on tasks (threads count); 0: 256 */
+	uint64_t timeout_ms;   /**< deadline of each call, milliseconds; 0: 30,000 */
+	uint64_t
+	    max_output_bytes; /**< captured bytes of each stream; 0: 64 MiB; what passes
+			       * it is discarded and the result says truncated */
+	uint64_t
+	    tmp_bytes;	/**< size of /tmp (and of a writable root), bytes; 0: 256 MiB */
+	int32_t limits; /**< enum husk_limits */
+	int32_t allow_network;	     /**< 1: the box shares the host's network, with every
+				      * service       that listens on it and every abstract socket; 0:
+				      * only a       loopback of its own */
+	int32_t allow_writable_root; /**< 1: the root file system may be written to; the
+				      * changes are thrown away with the box */
+	int32_t reserved;	     /**< 0 */
 };
 
 /** Where a call's standard input comes from. */
 enum husk_stdin {
 	HUSK_STDIN_EMPTY = 0, /**< end-of-file at once */
 	HUSK_STDIN_DATA = 1,  /**< stdin_data, stdin_size bytes */
-	HUSK_STDIN_FD = 2     /**< read from stdin_fd until its end; the box never holds it */
+	HUSK_STDIN_FD = 2 /**< read from stdin_fd until its end; the box never holds it */
 };
 
 /** Which stream a callback is about. */
-enum husk_stream {
-	HUSK_STDOUT = 1,
-	HUSK_STDERR = 2
-};
+enum husk_stream { HUSK_STDOUT = 1, HUSK_STDERR = 2 };
 
 /**
  * Called with every byte of a stream in order, as it comes, also past max_output_bytes.
  * stream is HUSK_STDOUT or HUSK_STDERR; data is valid during the call only. Called on the
- * thread that called husk_session_run. Return 0 to go on; any other value cancels the box.
+ * thread that called husk_session_run. Return 0 to go on; any other value cancels the
+ * box.
  */
 typedef int (*husk_output_fn)(void *user, int stream, const void *data, size_t size);
 
@@ -105,28 +106,30 @@ typedef struct husk_cancel husk_cancel;
 
 /** Settings of one call. Zero is the default of every member; NULL may stand for all. */
 struct husk_call {
-	size_t size;		  /**< sizeof(struct husk_call); HUSK_CALL sets it */
-	uint64_t timeout_ms;	  /**< deadline of this call; 0: the session's; never longer than
-				   *   the session's */
-	int32_t stdin_kind;	  /**< enum husk_stdin */
-	int32_t stdin_fd;	  /**< for HUSK_STDIN_FD; stays the caller's */
-	const void *stdin_data;	  /**< for HUSK_STDIN_DATA; must stay valid during the call */
+	size_t size;	     /**< sizeof(struct husk_call); HUSK_CALL sets it */
+	uint64_t timeout_ms; /**< deadline of this call; 0: the session's; never longer
+			      * than the session's */
+	int32_t stdin_kind;  /**< enum husk_stdin */
+	int32_t stdin_fd;    /**< for HUSK_STDIN_FD; stays the caller's */
+	const void
+	    *stdin_data; /**< for HUSK_STDIN_DATA; must stay valid during the call */
 	size_t stdin_size;
 	husk_output_fn on_output; /**< NULL: none */
 	void *user;		  /**< handed to on_output */
-	husk_cancel *cancel;	  /**< NULL: the call cannot be cancelled; stays the caller's */
-	const char *workdir;	  /**< working directory of this call; NULL: the session's */
-	int32_t discard_output;	  /**< 1: nothing is captured (on_output still sees all) */
-	int32_t skip_files;	  /**< 1: do not look which workspace files changed */
+	husk_cancel
+	    *cancel; /**< NULL: the call cannot be cancelled; stays the caller's */
+	const char *workdir; /**< working directory of this call; NULL: the session's */
+	int32_t discard_output; /**< 1: nothing is captured (on_output still sees all) */
+	int32_t skip_files;	/**< 1: do not look which workspace files changed */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */
-#define HUSK_OPTIONS(name)         \
+#define HUSK_OPTIONS(name)              \
 	struct husk_options name = {0}; \
 	name.size = sizeof(name)
 
 /** Declare a struct husk_call called name: zeroed, size set. */
-#define HUSK_CALL(name)         \
+#define HUSK_CALL(name)              \
 	struct husk_call name = {0}; \
 	name.size = sizeof(name)
 

@@ -28,24 +28,21 @@ enum husk_fault {
 	HUSK_FAULT_NONE = 0,
 	HUSK_FAULT_TIMEOUT = 1,	       /**< the deadline passed and the box was ended */
 	HUSK_FAULT_ESCAPE_BLOCKED = 2, /**< a denied system call ended a program */
-	HUSK_FAULT_OOM = 3,	       /**< the kernel ended a program for the memory cap */
-	HUSK_FAULT_KILLED = 4,	       /**< SIGKILL that none of the others explains */
+	HUSK_FAULT_OOM = 3,    /**< the kernel ended a program for the memory cap */
+	HUSK_FAULT_KILLED = 4, /**< SIGKILL that none of the others explains */
 	HUSK_FAULT_STARTUP_FAILED = 5, /**< no program was run */
 	HUSK_FAULT_CANCELLED = 6       /**< the caller stopped it */
 };
 
 /** How a file of the workspace differs from before the call. */
-enum husk_change {
-	HUSK_FILE_CREATED = 1,
-	HUSK_FILE_MODIFIED = 2,
-	HUSK_FILE_DELETED = 3
-};
+enum husk_change { HUSK_FILE_CREATED = 1, HUSK_FILE_MODIFIED = 2, HUSK_FILE_DELETED = 3 };
 
 /** How far a cap held in this run. */
 enum husk_limit_state {
-	HUSK_LIMIT_OFF = 0,	    /**< not asked for */
-	HUSK_LIMIT_BEST_EFFORT = 1, /**< asked for, and not enforced by the kernel as asked */
-	HUSK_LIMIT_ENFORCED = 2	    /**< set, and read back from the kernel */
+	HUSK_LIMIT_OFF = 0, /**< not asked for */
+	HUSK_LIMIT_BEST_EFFORT =
+	    1,			/**< asked for, and not enforced by the kernel as asked */
+	HUSK_LIMIT_ENFORCED = 2 /**< set, and read back from the kernel */
 };
 
 /** A usage figure that this host cannot tell. */
@@ -53,17 +50,17 @@ enum husk_limit_state {
 
 /** What the box used; HUSK_UNKNOWN where the host cannot tell. */
 struct husk_usage {
-	size_t size;		    /**< sizeof(struct husk_usage), set by the caller */
-	uint64_t wall_us;	    /**< microseconds from the call to the end of the box */
-	uint64_t cpu_us;	    /**< user and system time of everything in the box */
+	size_t size;	  /**< sizeof(struct husk_usage), set by the caller */
+	uint64_t wall_us; /**< microseconds from the call to the end of the box */
+	uint64_t cpu_us;  /**< user and system time of everything in the box */
 	uint64_t memory_peak_bytes; /**< the most memory in use at one time */
 	uint64_t pids_peak;	    /**< the most tasks at one time */
 	uint64_t pids_denied;	    /**< how often the task cap refused a new task */
 };
 
 /**
- * Captured standard output or error: *ret_size bytes (ret_size may be NULL), followed by a
- * NUL that is not counted. The bytes are exact and may hold NULs.
+ * Captured standard output or error: *ret_size bytes (ret_size may be NULL), followed by
+ * a NUL that is not counted. The bytes are exact and may hold NULs.
  *
  * Ownership: the result's. Errors: none. Threads: any. Since: 0.1.0.
  */
@@ -114,9 +111,9 @@ HUSK_API int husk_result_truncated(const husk_result *result);
 HUSK_API int husk_result_fault(const husk_result *result);
 
 /**
- * The fault's name as in JSON ("timeout", "escape_blocked", ...), a sentence about it, and
- * the particulars (the denied system call, the failed step, the cap). NULL without a fault;
- * the detail may be the empty string.
+ * The fault's name as in JSON ("timeout", "escape_blocked", ...), a sentence about it,
+ * and the particulars (the denied system call, the failed step, the cap). NULL without a
+ * fault; the detail may be the empty string.
  *
  * Ownership: the result's. Errors: none. Threads: any. Since: 0.1.0.
  */
@@ -156,9 +153,10 @@ HUSK_API int husk_result_limit_cpus(const husk_result *result);
 HUSK_API int husk_result_limit_pids(const husk_result *result);
 
 /**
- * The workspace files that this call created, modified or deleted, sorted by path: how many,
- * and of each the path (relative to the workspace, any bytes but NUL), the size in bytes
- * (0 where deleted) and the change (enum husk_change). index from 0; past the end: NULL or 0.
+ * The workspace files that this call created, modified or deleted, sorted by path: how
+ * many, and of each the path (relative to the workspace, any bytes but NUL), the size in
+ * bytes (0 where deleted) and the change (enum husk_change). index from 0; past the end:
+ * NULL or 0.
  *
  * Ownership: the result's. Errors: none. Threads: any. Since: 0.1.0.
  */

@@ -29,15 +29,16 @@ typedef struct husk_session husk_session;
  * options NULL stands for all defaults.
  *
  * Ownership: *ret_session is the caller's, to be ended with husk_session_close.
- * Errors: HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_MOUNT_REFUSED, HUSK_E_IMAGE, HUSK_E_SYSTEM.
- * Threads: any. Since: 0.1.0.
+ * Errors: HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_MOUNT_REFUSED, HUSK_E_IMAGE,
+ * HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.
  */
-HUSK_API int husk_session_open(const struct husk_options *options, husk_session **ret_session,
+HUSK_API int husk_session_open(const struct husk_options *options,
+			       husk_session **ret_session,
 			       struct husk_error *err) HUSK_CHECKED;
 
 /**
- * Run a program in a fresh box and wait for it. argv is NULL-terminated; argv[0] is looked
- * up in the box's PATH when it holds no slash. call NULL stands for all defaults.
+ * Run a program in a fresh box and wait for it. argv is NULL-terminated; argv[0] is
+ * looked up in the box's PATH when it holds no slash. call NULL stands for all defaults.
  *
  * Returns 0 whenever there is a result, whatever the program did and also where the box
  * could not be started (fault startup_failed).
@@ -52,22 +53,22 @@ HUSK_API int husk_session_run(husk_session *session, const char *const argv[],
 
 /**
  * Run a snippet of source code in a fresh box: "python" with the meaning of python3 -c,
- * "bash" with that of bash -c (sh where the image has no bash), "node" with that of node -e.
- * The code may be of any size up to 256 MiB and must not hold a NUL byte.
+ * "bash" with that of bash -c (sh where the image has no bash), "node" with that of node
+ * -e. The code may be of any size up to 256 MiB and must not hold a NUL byte.
  *
  * Ownership, errors and threads: as husk_session_run. Since: 0.1.0.
  */
 HUSK_API int husk_session_run_code(husk_session *session, const char *language,
-				   const char *code, size_t size, const struct husk_call *call,
-				   husk_result **ret_result,
+				   const char *code, size_t size,
+				   const struct husk_call *call, husk_result **ret_result,
 				   struct husk_error *err) HUSK_CHECKED;
 
 /**
- * What a run of argv would do, as text, without doing it: the plan of the box. No privilege
- * is needed and nothing is started.
+ * What a run of argv would do, as text, without doing it: the plan of the box. No
+ * privilege is needed and nothing is started.
  *
- * Ownership: *ret_text is the caller's; release it with free(3). Errors: as husk_session_run.
- * Threads: any. Since: 0.1.0.
+ * Ownership: *ret_text is the caller's; release it with free(3). Errors: as
+ * husk_session_run. Threads: any. Since: 0.1.0.
  */
 HUSK_API int husk_session_explain(husk_session *session, const char *const argv[],
 				  const struct husk_call *call, char **ret_text,
@@ -81,9 +82,9 @@ HUSK_API int husk_session_explain(husk_session *session, const char *const argv[
 HUSK_API const char *husk_session_workspace(const husk_session *session);
 
 /**
- * Write a file of the workspace: the parent directories are made, and a reader sees either
- * the old or the new content whole. path is relative to the workspace; no link is followed
- * on the way and a link at the end is replaced, never written through.
+ * Write a file of the workspace: the parent directories are made, and a reader sees
+ * either the old or the new content whole. path is relative to the workspace; no link is
+ * followed on the way and a link at the end is replaced, never written through.
  *
  * Ownership: data stays the caller's. Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_SYSTEM,
  * HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
@@ -92,16 +93,16 @@ HUSK_API int husk_session_write(husk_session *session, const char *path, const v
 				size_t size, struct husk_error *err) HUSK_CHECKED;
 
 /**
- * Read a regular file of the workspace whole. path is relative to the workspace; links are
- * not followed, and pipes, sockets and devices are never opened. max_bytes bounds the size
- * (0: 1 GiB).
+ * Read a regular file of the workspace whole. path is relative to the workspace; links
+ * are not followed, and pipes, sockets and devices are never opened. max_bytes bounds the
+ * size (0: 1 GiB).
  *
- * Ownership: *ret_data is the caller's; release it with free(3); a NUL that is not counted
- * follows the data. Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_TOO_BIG, HUSK_E_SYSTEM,
- * HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
+ * Ownership: *ret_data is the caller's; release it with free(3); a NUL that is not
+ * counted follows the data. Errors: HUSK_E_INVALID, HUSK_E_PATH, HUSK_E_TOO_BIG,
+ * HUSK_E_SYSTEM, HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
  */
-HUSK_API int husk_session_read(husk_session *session, const char *path, uint64_t max_bytes,
-			       void **ret_data, size_t *ret_size,
+HUSK_API int husk_session_read(husk_session *session, const char *path,
+			       uint64_t max_bytes, void **ret_data, size_t *ret_size,
 			       struct husk_error *err) HUSK_CHECKED;
 
 /** A listing of workspace files; opaque. */
@@ -116,7 +117,8 @@ typedef struct husk_listing husk_listing;
  * Threads: any. Since: 0.1.0.
  */
 HUSK_API int husk_session_list(husk_session *session, const char *subdir,
-			       husk_listing **ret_listing, struct husk_error *err) HUSK_CHECKED;
+			       husk_listing **ret_listing,
+			       struct husk_error *err) HUSK_CHECKED;
 
 /**
  * A listing's length, and of each entry the path (relative to the workspace) and the size
@@ -140,22 +142,22 @@ HUSK_API husk_listing *husk_listing_free(husk_listing *listing);
  * End a session: refuses new calls, cancels and waits for those that are running, removes
  * the workspace if it is the private temporary one. Accepts NULL and returns NULL.
  *
- * Ownership: takes the session. Errors: none. Threads: any; no call on the session may begin
- * after this one has returned. Since: 0.1.0.
+ * Ownership: takes the session. Errors: none. Threads: any; no call on the session may
+ * begin after this one has returned. Since: 0.1.0.
  */
 HUSK_API husk_session *husk_session_close(husk_session *session);
 
 /**
- * Remove what callers that were killed have left behind: temporary workspaces of this user in
- * temp_dir (NULL: /tmp) and control groups of boxes. What belongs to a live caller is told by
- * its lock and not touched. Opening a session with a temporary workspace and starting a box
- * do the same in their own place. ret_workspaces and ret_groups (how many were removed) may be
- * NULL.
+ * Remove what callers that were killed have left behind: temporary workspaces of this
+ * user in temp_dir (NULL: /tmp) and control groups of boxes. What belongs to a live
+ * caller is told by its lock and not touched. Opening a session with a temporary
+ * workspace and starting a box do the same in their own place. ret_workspaces and
+ * ret_groups (how many were removed) may be NULL.
  *
  * Ownership: values. Errors: HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.
  */
-HUSK_API int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t *ret_groups,
-			struct husk_error *err) HUSK_CHECKED;
+HUSK_API int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces,
+			uint64_t *ret_groups, struct husk_error *err) HUSK_CHECKED;
 
 /**
  * Make an object that stops calls: give it to any number of calls in struct husk_call.
@@ -164,7 +166,8 @@ HUSK_API int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t
  * calls that hold it have returned. Errors: HUSK_E_MEMORY, HUSK_E_SYSTEM. Threads: any.
  * Since: 0.1.0.
  */
-HUSK_API int husk_cancel_new(husk_cancel **ret_cancel, struct husk_error *err) HUSK_CHECKED;
+HUSK_API int husk_cancel_new(husk_cancel **ret_cancel,
+			     struct husk_error *err) HUSK_CHECKED;
 
 /**
  * Stop every call that holds this object, now and later: they return with the fault

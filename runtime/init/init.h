@@ -2,11 +2,11 @@
 /*
  * The program that becomes PID 1 in the box.
  *
- * It is executed by the stub (runtime/stub.c) in new user, PID, mount, network, IPC and UTS
- * namespaces with full capabilities in them, ids already mapped, and holds the plan, the
- * channel, a pidfd of the caller and the workload's streams. It walks the plan, gives up
- * everything, forks the workload, reaps until the main process has ended, ends and reaps
- * the rest, reports, exits. When it dies, the kernel ends everything in the box.
+ * It is executed by the stub (runtime/stub.c) in new user, PID, mount, network, IPC and
+ * UTS namespaces with full capabilities in them, ids already mapped, and holds the plan,
+ * the channel, a pidfd of the caller and the workload's streams. It walks the plan, gives
+ * up everything, forks the workload, reaps until the main process has ended, ends and
+ * reaps the rest, reports, exits. When it dies, the kernel ends everything in the box.
  *
  * It is single-threaded, static and has no C library: nothing of a host is in its memory
  * but the plan.
@@ -23,13 +23,13 @@
 
 struct init {
 	struct wire_header *plan; /* the block: header, operations, pool */
-	int carrier_fd;		  /* root directory of the tmpfs that carries the new root */
-	int root_fd;		  /* the new root */
-	int signal_fd;		  /* SIGCHLD */
-	int listener_fd;	  /* seccomp notifications, or -1 */
+	int carrier_fd;	 /* root directory of the tmpfs that carries the new root */
+	int root_fd;	 /* the new root */
+	int signal_fd;	 /* SIGCHLD */
+	int listener_fd; /* seccomp notifications, or -1 */
 	int main_pid;
 	uint32_t denied, denied_main, denied_nr, denied_arch;
-	uint32_t filter_kills;	  /* there is no listener: the filter kills by itself */
+	uint32_t filter_kills; /* there is no listener: the filter kills by itself */
 	int slots[WIRE_SLOTS];
 };
 
@@ -50,16 +50,17 @@ const char *plan_text(const struct init *init, uint32_t offset);
  * builds: returns the negative errno that the plan wants to be injected here, else 0. */
 long step_begin(struct init *init, uint32_t step);
 /* Report that a step failed and exit: no program runs. error is a positive errno. */
-_Noreturn void step_fail(struct init *init, uint32_t step, long error, const char *subject);
+_Noreturn void step_fail(struct init *init, uint32_t step, long error,
+			 const char *subject);
 /* Do a step that returns a value or -errno; fail on the latter. */
-#define STEP(init, step, subject, call)                                           \
-	({                                                                        \
-		long step_r_ = step_begin(init, step);                            \
-		if (step_r_ == 0)                                                 \
-			step_r_ = (call);                                         \
-		if (step_r_ < 0)                                                  \
-			step_fail(init, step, -step_r_, subject);                 \
-		step_r_;                                                          \
+#define STEP(init, step, subject, call)                           \
+	({                                                        \
+		long step_r_ = step_begin(init, step);            \
+		if (step_r_ == 0)                                 \
+			step_r_ = (call);                         \
+		if (step_r_ < 0)                                  \
+			step_fail(init, step, -step_r_, subject); \
+		step_r_;                                          \
 	})
 /* Send a report; there is nothing to be done where nobody listens. */
 void report_send(struct init *init, const struct wire_report *report);
@@ -78,7 +79,8 @@ void lock_privileges(struct init *init);
 
 /* -- workload.c --------------------------------------------------------------------- */
 /* Default dispositions, for init and for what it starts: the caller's are inherited, and
- * "ignored" survives exec, signal(7). With SIGCHLD ignored no child would ever be reaped. */
+ * "ignored" survives exec, signal(7). With SIGCHLD ignored no child would ever be reaped.
+ */
 void workload_default_signals(void);
 /* Place the standard streams at 0, 1 and 2 of init itself: the workload inherits them. */
 void workload_place_stdio(struct init *init);

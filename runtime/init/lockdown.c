@@ -71,8 +71,9 @@ void lock_rlimits(struct init *init)
 	(void)raw1(SYS_umask, 022);
 }
 
-/* Every set: bounding (so that uid 0 gains nothing by exec), ambient, and the three of the
- * task itself. Capabilities that this kernel does not know end the loop, capabilities(7). */
+/* Every set: bounding (so that uid 0 gains nothing by exec), ambient, and the three of
+ * the task itself. Capabilities that this kernel does not know end the loop,
+ * capabilities(7). */
 static long drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -100,7 +101,8 @@ void lock_capabilities(struct init *init)
 
 void lock_privileges(struct init *init)
 {
-	/* A session keyring of the box's own; a kernel without keyrings has none to share. */
+	/* A session keyring of the box's own; a kernel without keyrings has none to
+	 * share. */
 	(void)raw2(SYS_keyctl, KEYCTL_JOIN_SESSION, NULL);
 	(void)STEP(init, STEP_NO_NEW_PRIVS, NULL,
 		   raw5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of locking down is written here, once. Should: leave nothing of the host and no
- * privilege to what workload_start executes. Mustn't: run any program before every line
- * above it has succeeded; each step that fails reports itself and exits.
+ * The order of locking down is written here, once. Should: leave nothing of the host and
+ * no privilege to what workload_start executes. Mustn't: run any program before every
+ * line above it has succeeded; each step that fails reports itself and exits.
  */
 #include "runtime/init/init.h"
 
@@ -40,8 +40,8 @@ static void read_plan(struct init *init, const char *fd_text)
 	(void)raw1(SYS_close, fd);
 }
 
-/* Until now root's processes have root's id, which the namespace does not know. The change
- * clears the parent-death signal: watch_caller, which needs none, comes next. */
+/* Until now root's processes have root's id, which the namespace does not know. The
+ * change clears the parent-death signal: watch_caller, which needs none, comes next. */
 static long take_ids(const struct wire_header *plan)
 {
 	long r = 0;
@@ -131,5 +131,6 @@ void init_main(long *stack)
 __asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n"
 	"\tcall init_main\n");
 #elif defined(__aarch64__)
-__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tmov x0, sp\n\tb init_main\n");
+__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tmov x0, sp\n\tb "
+	"init_main\n");
 #endif

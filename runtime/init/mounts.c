@@ -3,10 +3,10 @@
  * The mount operations of the plan, one function a kind.
  *
  * Until the pivot the process still stands in its copy of the host's mounts. The new root
- * is built on a tmpfs (the carrier) that is attached over the host's /proc, the one directory
- * that must be there (the id maps were just written through it); it is of no more use.
- * Everything of the box is reached from descriptors. Trees are cloned before anything is
- * attached, so that nothing attached can hide a source.
+ * is built on a tmpfs (the carrier) that is attached over the host's /proc, the one
+ * directory that must be there (the id maps were just written through it); it is of no
+ * more use. Everything of the box is reached from descriptors. Trees are cloned before
+ * anything is attached, so that nothing attached can hide a source.
  */
 #include "runtime/init/init.h"
 
@@ -53,8 +53,9 @@ static long op_tree_open(struct init *init, const struct wire_op *op)
 
 	if (fd < 0)
 		return fd;
-	tree = raw3(SYS_open_tree, fd, "",
-		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE_TREE);
+	tree =
+	    raw3(SYS_open_tree, fd, "",
+		 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE_TREE);
 	(void)raw1(SYS_close, fd);
 	init->slots[op->slot] = (int)tree;
 	return tree;
@@ -86,8 +87,8 @@ static char *put_number(char *end, uint64_t number)
 	return end;
 }
 
-/* The carrier. Not on top of "/": the old root would then be two mounts deep, and detaching
- * the top one would leave the host reachable by "/..". */
+/* The carrier. Not on top of "/": the old root would then be two mounts deep, and
+ * detaching the top one would leave the host reachable by "/..". */
 static long op_carrier(struct init *init, const struct wire_op *op)
 {
 	char text[24];
@@ -149,15 +150,16 @@ static long op_file(struct init *init, const struct wire_op *op)
 	return r < 0 ? r : 0;
 }
 
-/* Overlay by mount(2): its option text may be a page long, fsconfig(2) takes 255 bytes. The
- * paths in it are relative to the working directory, the carrier. */
+/* Overlay by mount(2): its option text may be a page long, fsconfig(2) takes 255 bytes.
+ * The paths in it are relative to the working directory, the carrier. */
 static long op_overlay(struct init *init, const struct wire_op *op)
 {
 	return raw5(SYS_mount, "overlay", plan_text(init, op->a), "overlay",
 		    OLD_MS_NOSUID | OLD_MS_NODEV, plan_text(init, op->b));
 }
 
-/* A new file system on a directory that is ours; the working directory is the new root. */
+/* A new file system on a directory that is ours; the working directory is the new root.
+ */
 static long op_fs(struct init *init, const struct wire_op *op)
 {
 	const char *type = plan_text(init, op->b);
@@ -166,7 +168,8 @@ static long op_fs(struct init *init, const struct wire_op *op)
 		    op->y ? plan_text(init, (uint32_t)op->y) : NULL);
 }
 
-/* The slot's descriptor stays open until all mounts are made, then one call closes all. */
+/* The slot's descriptor stays open until all mounts are made, then one call closes all.
+ */
 static long op_mount(struct init *init, const struct wire_op *op)
 {
 	return raw5(SYS_move_mount, init->slots[op->slot], "", init->root_fd,
@@ -183,7 +186,8 @@ static long op_mount_user(struct init *init, const struct wire_op *op)
 	memset(&how, 0, sizeof(how));
 	how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
 	how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-	target = raw4(SYS_openat2, init->root_fd, plan_text(init, op->a), &how, sizeof(how));
+	target =
+	    raw4(SYS_openat2, init->root_fd, plan_text(init, op->a), &how, sizeof(how));
 	if (target < 0)
 		return target;
 	r = raw5(SYS_move_mount, slot, "", target, "",
@@ -192,9 +196,9 @@ static long op_mount_user(struct init *init, const struct wire_op *op)
 	return r;
 }
 
-/* By mount(2): one call, where cloning and attaching a tree takes two and a descriptor. Both
- * paths are ours or the host's own; "/" still leads to the host, the working directory is the
- * new root. */
+/* By mount(2): one call, where cloning and attaching a tree takes two and a descriptor.
+ * Both paths are ours or the host's own; "/" still leads to the host, the working
+ * directory is the new root. */
 static long op_bind(struct init *init, const struct wire_op *op)
 {
 	const char *target = plan_text(init, op->a);
@@ -225,8 +229,9 @@ static long apply_tree(struct init *init, const struct wire_op *op)
 	case WIRE_BIND:
 		return op_bind(init, op);
 	case WIRE_RESTRICT:
-		return add_attributes(init->root_fd, "", AT_EMPTY_PATH | AT_RECURSIVE_TREE,
-				      op->x, OLD_MS_PRIVATE);
+		return add_attributes(init->root_fd, "",
+				      AT_EMPTY_PATH | AT_RECURSIVE_TREE, op->x,
+				      OLD_MS_PRIVATE);
 	default:
 		return -EINVAL;
 	}
@@ -263,7 +268,7 @@ static long apply(struct init *init, const struct wire_op *op)
 static void apply_all(struct init *init)
 {
 	const struct wire_op *ops =
-		(const struct wire_op *)plan_text(init, init->plan->ops);
+	    (const struct wire_op *)plan_text(init, init->plan->ops);
 
 	for (uint32_t i = 0; i < init->plan->op_count; i++) {
 		long r = step_begin(init, ops[i].step);
@@ -278,7 +283,8 @@ static void apply_all(struct init *init)
 	}
 }
 
-/* Nothing may lie on top of the new root: "/.." must be "/" itself. statx(2), stx_mnt_id. */
+/* Nothing may lie on top of the new root: "/.." must be "/" itself. statx(2), stx_mnt_id.
+ */
 static long check_detached(void)
 {
 	struct statx root, above;
@@ -289,17 +295,18 @@ static long check_detached(void)
 	r = raw5(SYS_statx, AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root);
 	if (r == 0)
 		r = raw5(SYS_statx, AT_FDCWD, "/..", 0, STATX_INO | STATX_MNT_ID, &above);
-	if (r == 0 && (root.stx_mnt_id != above.stx_mnt_id || root.stx_ino != above.stx_ino))
+	if (r == 0 &&
+	    (root.stx_mnt_id != above.stx_mnt_id || root.stx_ino != above.stx_ino))
 		r = -EXDEV;
 	return r;
 }
 
-/* All trees and directories at once: what init opened itself lies above what it keeps. Only
- * the trees that the library made may lie below. */
+/* All trees and directories at once: what init opened itself lies above what it keeps.
+ * Only the trees that the library made may lie below. */
 static long close_trees(const struct init *init)
 {
 	const struct wire_op *ops =
-		(const struct wire_op *)plan_text(init, init->plan->ops);
+	    (const struct wire_op *)plan_text(init, init->plan->ops);
 	const int keep[] = {init->plan->channel_fd, init->plan->caller_fd,
 			    init->plan->stdin_fd,   init->plan->stdout_fd,
 			    init->plan->stderr_fd,  init->signal_fd};
@@ -317,8 +324,8 @@ static long close_trees(const struct init *init)
 void mounts_apply(struct init *init)
 {
 	apply_all(init);
-	/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new one,
-	 * and detaching "." takes it away with everything below. */
+	/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new
+	 * one, and detaching "." takes it away with everything below. */
 	(void)STEP(init, STEP_PIVOT, NULL, raw1(SYS_fchdir, init->root_fd));
 	(void)STEP(init, STEP_PIVOT, NULL, raw2(SYS_pivot_root, ".", "."));
 	(void)STEP(init, STEP_DETACH, NULL, raw2(SYS_umount2, ".", OLD_MNT_DETACH));

@@ -29,8 +29,7 @@ static void answer(struct init *init)
 	}
 	init->denied++;
 	/* A thread of the main process is found under its group. */
-	if (init->main_pid > 0 &&
-	    raw3(SYS_tgkill, init->main_pid, request.pid, 0) == 0) {
+	if (init->main_pid > 0 && raw3(SYS_tgkill, init->main_pid, request.pid, 0) == 0) {
 		if (!init->denied_main) {
 			init->denied_nr = (uint32_t)request.data.nr;
 			init->denied_arch = request.data.arch;
@@ -98,8 +97,8 @@ void watch_until_end(struct init *init)
 		/* The caller is gone: so is the box. */
 		if (fds[1].revents)
 			init_exit(1);
-		/* Anything on the channel means: end the box. Ended from here, its processes are
-		 * reaped by us and their CPU time is counted. */
+		/* Anything on the channel means: end the box. Ended from here, its
+		 * processes are reaped by us and their CPU time is counted. */
 		if (fds[3].revents)
 			finish(init, SIGKILL);
 		if (fds[2].revents & POLLIN)

@@ -2,10 +2,10 @@
 /*
  * From init to the program.
  *
- * The child is a vfork: it shares init's memory and its descriptor table until it executes,
- * while init waits. So the seccomp listener that it opens is init's at once, a failure is
- * written where init reads it, and every descriptor but 0, 1 and 2 is close-on-exec. The
- * filter comes last: what runs after it is execve alone.
+ * The child is a vfork: it shares init's memory and its descriptor table until it
+ * executes, while init waits. So the seccomp listener that it opens is init's at once, a
+ * failure is written where init reads it, and every descriptor but 0, 1 and 2 is
+ * close-on-exec. The filter comes last: what runs after it is execve alone.
  */
 #include "runtime/init/init.h"
 
@@ -47,8 +47,9 @@ void workload_place_stdio(struct init *init)
 				     raw3(SYS_fcntl, *mine[i], F_DUPFD_CLOEXEC, 3));
 	}
 	if (plan->stdin_fd < 0) {
-		fd = STEP(init, STEP_STDIO, "/dev/null",
-			  raw4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0));
+		fd = STEP(
+		    init, STEP_STDIO, "/dev/null",
+		    raw4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0));
 		if (fd <= STDERR_RIGHT)
 			fd = STEP(init, STEP_STDIO, NULL,
 				  raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3));
@@ -132,7 +133,8 @@ static long execute(const char *path, char **argv, char **envp, uint32_t *found)
 }
 
 /* As execvp(3) searches, but without its fall-back to a shell: an empty element is the
- * working directory, a candidate that may not be executed is passed over and remembered. */
+ * working directory, a candidate that may not be executed is passed over and remembered.
+ */
 static long execute_search(const char *search, char **argv, char **envp, uint32_t *found)
 {
 	static char path[PATH_LIMIT];
@@ -224,8 +226,8 @@ static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 	if (outcome->step != STEP_EXEC) {
 		step_fail(init, outcome->step, outcome->error,
 			  outcome->step == STEP_WORKDIR
-				  ? plan_text(init, init->plan->workdir)
-				  : NULL);
+			      ? plan_text(init, init->plan->workdir)
+			      : NULL);
 	}
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_NO_PROGRAM;
@@ -243,7 +245,8 @@ void workload_start(struct init *init)
 	bind_pointers(init, init->plan->envp, init->plan->envc);
 	init->listener_fd = -1;
 	init->main_pid = (int)STEP(init, STEP_FORK, NULL, vfork_child(init, &outcome));
-	__asm__ volatile("" ::: "memory"); /* the child wrote to outcome and listener_fd */
+	__asm__ volatile("" ::
+			     : "memory"); /* the child wrote to outcome and listener_fd */
 	if (outcome.step != 0)
 		refuse(init, &outcome);
 	init->plan->progress.started = 1;

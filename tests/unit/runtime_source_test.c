@@ -93,7 +93,7 @@ static void test_refused_by_identity(void **state)
 	    "/sys",
 	    "/sys/kernel",
 	    "/dev",
-	    
+
 	    "/run",
 	    "/var/run",
 	    "/var",
