@@ -3,7 +3,7 @@
 
 #include "base/fd.h"
 #include "session/remove.h"
-#include "runtime/ids.h"
+#include "runtime/box.h"
 #include "session/walk.h"
 
 #include <errno.h>
