@@ -67,8 +67,8 @@ HUSK_API int husk_session_run_code(husk_session *session, const char *language,
  * What a run of argv would do, as text, without doing it: the plan of the box. No
  * privilege is needed and nothing is started.
  *
- * Ownership: *ret_text is the caller's; release it with free(3). Errors: as
- * husk_session_run. Threads: any. Since: 0.1.0.
+ * Ownership: *ret_text is the caller's; release it with free(3). Errors:
+ * HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_CLOSED. Threads: any. Since: 0.1.0.
  */
 HUSK_API int husk_session_explain(husk_session *session, const char *const argv[],
 				  const struct husk_call *call, char **ret_text,
