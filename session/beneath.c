@@ -139,7 +139,8 @@ int beneath_give(int dir, int fd)
 		return -errno;
 	if (st.st_uid != 0 || above.st_uid == 0)
 		return 0;
-	return fchownat(fd, "", above.st_uid, above.st_gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
+	return fchownat(fd, "", above.st_uid, above.st_gid, AT_EMPTY_PATH) < 0 ? -errno
+									       : 0;
 }
 
 /* Open one component as a directory, making it if it is not there. */

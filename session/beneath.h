@@ -26,8 +26,8 @@ int beneath_open_dir(int dir, const char *name, int flags);
 
 /* What root makes in a directory that belongs to another id is given to that id, which is
  * the one that the box acts as there: an unprivileged id in a temporary workspace, the
- * directory's owner in a given one. Does nothing for anyone but root. fd: what was made in
- * dir. 0 or -errno. */
+ * directory's owner in a given one. Does nothing for anyone but root. fd: what was made
+ * in dir. 0 or -errno. */
 int beneath_give(int dir, int fd);
 
 /* Open the directory that holds the last component of path (O_PATH), making directories

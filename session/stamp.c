@@ -10,6 +10,7 @@
 #define STEP_MIN 500000	  /* ns; a box takes longer than this to change its first file */
 
 enum {
+	TRIES = 4,   /* for a mark that no clock tick falls into */
 	PROOFS = 3,  /* marks that must come out sharp before one is believed */
 	WAITS = 40,  /* of half a millisecond */
 	SAMPLES = 8, /* of two clocks, for one that was not interrupted */
@@ -40,8 +41,9 @@ static bool touch(const struct stamp *stamp, int64_t *ret)
 }
 
 /* The first touch may give the time of the last tick; it has been looked at then, so the
- * second is exact, unless a tick came in between, which is as good. */
-static bool mark(const struct stamp *stamp, int64_t *ret)
+ * second is exact. Where a tick came in between, the second gives the time of that one,
+ * which is too early: files may have been changed since. */
+static bool mark_once(const struct stamp *stamp, int64_t *ret)
 {
 	int64_t before, after, first, second;
 
@@ -53,6 +55,14 @@ static bool mark(const struct stamp *stamp, int64_t *ret)
 	after = now(CLOCK_REALTIME);
 	*ret = second;
 	return first < second && before <= second && second <= after;
+}
+
+static bool mark(const struct stamp *stamp, int64_t *ret)
+{
+	for (int i = 0; i < TRIES; i++)
+		if (mark_once(stamp, ret))
+			return true;
+	return false;
 }
 
 bool stamp_ready(struct stamp *stamp, int dir)

@@ -461,6 +461,34 @@ static void writing_is_whole_or_not_at_all(void **state)
 	place_close(&p);
 }
 
+/* Root's boxes run as another id, which owns the workspace then. */
+static void belongs_to_the_owner_above(struct tree *tree)
+{
+	static const uid_t user = 64123;
+	struct workspace ws = as_workspace(tree);
+	static const char *const made[] = {"a", "a/b", "a/b/f", "g"};
+	struct stat st;
+
+	if (geteuid() != 0 || fchown(tree->ws, user, user) < 0)
+		_exit(77);
+	CHECK(files_write(&ws, "a/b/f", "x", 1, NULL) == 0);
+	CHECK(files_write(&ws, "g", "x", 1, NULL) == 0);
+	CHECK(files_write(&ws, "g", "y", 1, NULL) == 0);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK(fstatat(tree->ws, made[i], &st, AT_SYMLINK_NOFOLLOW) == 0);
+		CHECK(st.st_uid == user && st.st_gid == user);
+	}
+}
+
+static void what_root_writes_belongs_to_the_box(void **state)
+{
+	struct tree tree = tree_open();
+	(void)state;
+
+	in_child(belongs_to_the_owner_above, &tree);
+	tree_close(&tree);
+}
+
 /* -- failures ---------------------------------------------------------------------------
  */
 
@@ -807,6 +835,7 @@ static int run(void)
 	    cmocka_unit_test(reading_is_bounded),
 	    cmocka_unit_test(a_file_may_change_while_it_is_read),
 	    cmocka_unit_test(writing_is_whole_or_not_at_all),
+	    cmocka_unit_test(what_root_writes_belongs_to_the_box),
 	    cmocka_unit_test(a_size_limit_of_the_caller_is_an_error),
 	    cmocka_unit_test(a_full_disk_leaves_nothing_half),
 	    cmocka_unit_test(modes_that_shut_the_owner_out_are_an_error),

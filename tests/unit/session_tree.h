@@ -18,6 +18,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,6 +204,18 @@ static inline void make_oddities(const struct tree *tree)
 
 /* -- other worlds -----------------------------------------------------------------------
  */
+
+/* A child that goes on until it is killed, also when an assertion of its parent ends the
+ * test before it comes to that. Returns as fork does. */
+static inline pid_t fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
+		_exit(1);
+	return pid;
+}
 
 /* Run step in a child process; assertions in it work. Exit code 0 means it held, 77 that
  * it could not be done here. */

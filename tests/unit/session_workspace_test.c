@@ -310,8 +310,7 @@ static void leave_behind(struct place *p)
 	pid_t pid;
 
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
-	pid = fork();
-	assert_true(pid >= 0);
+	pid = fork_bound();
 	if (pid == 0) {
 		if (workspace_open(NULL, p->temp, &p->ws, NULL) < 0 ||
 		    mkdirat(p->ws.fd, "d", 0755) < 0 ||
@@ -380,7 +379,7 @@ static void opening_while_others_sweep_is_safe(void **state)
 {
 	struct place p = place_open();
 	int status = -1;
-	pid_t pid = fork();
+	pid_t pid = fork_bound();
 	(void)state;
 
 	if (pid == 0) {
