@@ -27,6 +27,7 @@
 #include <husk/options.h>
 #include <husk/result.h>
 #include <husk/session.h>
+#include <husk/setup.h>
 #include <husk/host.h>
 #include <husk/version.h>
 

@@ -32,6 +32,7 @@ struct box_mount {
 	struct source source;
 	char *target; /* heap; relative to the root, normalised */
 	bool writable;
+	bool plain; /* never id-mapped: it belongs to the box's id, or is only read */
 };
 
 /* A user namespace that shows files of one owner as the box's own, for id-mapped mounts.

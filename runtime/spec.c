@@ -115,8 +115,10 @@ static int map_owners(struct box_spec *spec, struct husk_error *err)
 		r = map_owner(spec, &spec->image, err);
 	if (r == 0 && spec->workspace_idmapped)
 		r = map_owner(spec, &spec->workspace, err);
-	for (size_t i = 0; r == 0 && i < spec->mount_count; i++)
-		r = map_owner(spec, &spec->mounts[i].source, err);
+	for (size_t i = 0; r == 0 && i < spec->mount_count; i++) {
+		if (!spec->mounts[i].plain)
+			r = map_owner(spec, &spec->mounts[i].source, err);
+	}
 	return r;
 }
 

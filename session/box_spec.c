@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/memory.h"
+#include "session/deps.h"
 #include "session/session.h"
 
 #define DEFAULT_MEMORY (UINT64_C(512) << 20)
@@ -193,10 +195,10 @@ static int give_workspace(struct husk_session *session, struct husk_error *err)
 	return 0;
 }
 
-int session_make_spec(const struct husk_options *options, struct husk_session *session,
+/* All that needs no workspace. */
+static int make_parts(const struct husk_options *options, struct box_spec *spec,
 		      struct husk_error *err)
 {
-	struct box_spec *spec = &session->spec;
 	int r = settings_user(options->user, &spec->uid, &spec->gid, err);
 
 	spec->host_network = options->allow_network != 0;
@@ -214,6 +216,32 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 		r = add_mounts(options, spec, err);
 	if (r == 0)
 		r = set_filter(options->seccomp, spec, err);
+	return r;
+}
+
+/* Made before any box could put something else there, and held from then on. */
+static int mount_deps(struct husk_session *session, struct husk_error *err)
+{
+	CLEANUP_FD int deps = -1;
+	int r;
+
+	if (deps_is_covered(&session->spec))
+		return error_set(err, HUSK_E_MOUNT_REFUSED, "mounts",
+				 "one of them lies at /workspace/.deps, which is to be "
+				 "read-only");
+	r = deps_open(session->workspace.fd, &deps, err);
+	if (r == 0)
+		r = deps_mount(session, deps, err);
+	session->deps_readonly = r == 0;
+	return r;
+}
+
+int session_make_spec(const struct husk_options *options, struct husk_session *session,
+		      struct husk_error *err)
+{
+	struct box_spec *spec = &session->spec;
+	int r = make_parts(options, spec, err);
+
 	if (r == 0)
 		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace,
 				  err);
@@ -221,5 +249,25 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 		r = check_source(options, &spec->workspace, err);
 	if (r == 0)
 		r = give_workspace(session, err);
+	if (r == 0 && options->deps_readonly)
+		r = mount_deps(session, err);
 	return r < 0 ? r : box_spec_prepare(spec, err);
+}
+
+int session_check_spec(const struct husk_options *options, struct box_spec *spec,
+		       struct husk_error *err)
+{
+	struct source given = SOURCE_INIT;
+	CLEANUP_FREE char *path = NULL;
+	int r = make_parts(options, spec, err);
+
+	if (r == 0 && options->workspace)
+		r = source_check_new(options->workspace, err);
+	if (r < 0 || !options->workspace)
+		return r;
+	r = workspace_resolve(options->workspace, &path, err);
+	if (r == 0 && source_pin(path, "workspace", &given, NULL) == 0)
+		r = check_source(options, &given, err);
+	source_deinit(&given);
+	return r;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ static void release(struct husk_session *session, struct husk_error *err)
 	settings_deinit(&session->settings);
 	(void)workspace_deinit(&session->workspace, err);
 	fd_close(&session->closing_fd);
+	fd_close(&session->deps_lock);
+	free(session->temp_dir);
 	pthread_cond_destroy(&session->idle);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
@@ -34,6 +37,7 @@ static husk_session *session_new(void)
 	session->workspace = WORKSPACE_INIT;
 	session->spec.image = session->spec.workspace = SOURCE_INIT;
 	session->spec.init_fd = session->spec.caller_fd = -1;
+	session->deps_lock = -1;
 	session->closing_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	diff_init(&session->diff, -1);
 	return session;
@@ -67,6 +71,11 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 		r = settings_init(&known, &session->settings, err);
 	if (r == 0 && known.workspace)
 		r = source_check_new(known.workspace, err);
+	if (r == 0 && known.temp_dir) {
+		session->temp_dir = strdup(known.temp_dir);
+		if (!session->temp_dir)
+			r = error_oom(err, "session");
+	}
 	if (r == 0)
 		sweep_once(&known);
 	if (r == 0)
@@ -82,6 +91,25 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 	diff_init(&session->diff, session->workspace.fd);
 	*ret_session = session;
 	return 0;
+}
+
+int husk_options_check(const struct husk_options *options, struct husk_error *err)
+{
+	struct box_spec spec = {0};
+	struct settings settings;
+	struct husk_options known;
+	int r = settings_options(options, &known, err);
+
+	if (r == 0)
+		r = settings_init(&known, &settings, err);
+	if (r < 0)
+		return r;
+	spec.image = spec.workspace = SOURCE_INIT;
+	spec.init_fd = spec.caller_fd = -1;
+	r = session_check_spec(&known, &spec, err);
+	box_spec_deinit(&spec);
+	settings_deinit(&settings);
+	return r;
 }
 
 int session_enter(struct husk_session *session, struct husk_error *err)

@@ -19,6 +19,9 @@ struct husk_session {
 	bool closing;	     /* under lock */
 	int closing_fd;	     /* eventfd: stops all calls */
 	struct workspace workspace;
+	char *temp_dir;	    /* heap; as the options have it, or NULL */
+	bool deps_readonly; /* spec.mounts[0] is the workspace's .deps, read-only */
+	int deps_lock;	    /* .deps is a kept tree, held by this lock; else -1 */
 	struct diff diff;
 	struct settings settings;
 	struct box_spec spec;
@@ -28,6 +31,11 @@ struct husk_session {
  * The workspace must be open. */
 int session_make_spec(const struct husk_options *options, struct husk_session *session,
 		      struct husk_error *err);
+
+/* Check the options as session_make_spec does, without a workspace: one that is given is
+ * looked at where it exists. spec is to be released with box_spec_deinit. */
+int session_check_spec(const struct husk_options *options, struct box_spec *spec,
+		       struct husk_error *err);
 
 /* Between these two a session is not closed. HUSK_E_CLOSED. */
 int session_enter(struct husk_session *session, struct husk_error *err);

@@ -60,6 +60,16 @@ int settings_options(const struct husk_options *options, struct husk_options *re
 	return adopt(options, options->size, ret, sizeof(*ret), "options", err);
 }
 
+int settings_setup(const struct husk_setup *setup, struct husk_setup *ret,
+		   struct husk_error *err)
+{
+	HUSK_SETUP(defaults);
+
+	if (!setup)
+		setup = &defaults;
+	return adopt(setup, setup->size, ret, sizeof(*ret), "setup", err);
+}
+
 int settings_call(const struct husk_call *call, struct husk_call *ret,
 		  struct husk_error *err)
 {
@@ -172,7 +182,7 @@ static int check_numbers(const struct husk_options *o, struct husk_error *err)
 	    o->limits != HUSK_LIMITS_BEST_EFFORT)
 		r = error_set(err, HUSK_E_INVALID, "limits",
 			      "%d is neither enforce nor best-effort", o->limits);
-	if (r == 0 && o->reserved != 0)
+	if (r == 0 && (o->reserved != 0 || o->reserved_too != 0))
 		r = error_set(err, HUSK_E_INVALID, "options",
 			      "a reserved member is not 0");
 	return r;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <husk/options.h>
+#include <husk/setup.h>
 
 #include "base/error.h"
 
@@ -26,6 +27,8 @@ int settings_options(const struct husk_options *options, struct husk_options *re
 		     struct husk_error *err);
 int settings_call(const struct husk_call *call, struct husk_call *ret,
 		  struct husk_error *err);
+int settings_setup(const struct husk_setup *setup, struct husk_setup *ret,
+		   struct husk_error *err);
 
 /* Check the numbers, and make env and workdir. */
 int settings_init(const struct husk_options *options, struct settings *ret,

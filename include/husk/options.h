@@ -76,11 +76,14 @@ struct husk_options {
 	    tmp_bytes;	/**< size of /tmp (and of a writable root), bytes; 0: 256 MiB */
 	int32_t limits; /**< enum husk_limits */
 	int32_t allow_network;	     /**< 1: the box shares the host's network, with every
-				      * service       that listens on it and every abstract socket; 0:
-				      * only a       loopback of its own */
+				      * service       that listens on it and every abstract
+				      * socket; 0:       only a       loopback of its own */
 	int32_t allow_writable_root; /**< 1: the root file system may be written to; the
 				      * changes are thrown away with the box */
 	int32_t reserved;	     /**< 0 */
+	int32_t deps_readonly; /**< 1: no box but that of a setup (husk/setup.h) may write
+				* to /workspace/.deps */
+	int32_t reserved_too;  /**< 0 */
 };
 
 /** Where a call's standard input comes from. */

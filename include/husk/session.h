@@ -37,6 +37,17 @@ HUSK_API int husk_session_open(const struct husk_options *options,
 			       struct husk_error *err) HUSK_CHECKED;
 
 /**
+ * Check settings as husk_session_open does, without making or changing anything. NULL
+ * stands for all defaults. What only opening finds out (that a workspace can be made,
+ * say) is not checked.
+ *
+ * Ownership: the options stay the caller's. Errors: as husk_session_open. Threads: any.
+ * Since: 0.1.0.
+ */
+HUSK_API int husk_options_check(const struct husk_options *options,
+				struct husk_error *err) HUSK_CHECKED;
+
+/**
  * Run a program in a fresh box and wait for it. argv is NULL-terminated; argv[0] is
  * looked up in the box's PATH when it holds no slash. call NULL stands for all defaults.
  *
