@@ -37,8 +37,9 @@ static void put_wrapped(FILE *out, int at, const char *text)
 	(void)fputc('\n', out);
 }
 
-static void put_option(FILE *out, const struct cli_option *option)
+static void put_option(FILE *out, const struct cli_option *option, unsigned verb)
 {
+	const char *standard = option->standard;
 	char text[512];
 	int at;
 
@@ -48,8 +49,10 @@ static void put_option(FILE *out, const struct cli_option *option)
 		at = fprintf(out, "      --%s", option->name);
 	if (option->argument)
 		at += fprintf(out, " %s", option->argument);
-	(void)snprintf(text, sizeof(text), option->standard ? "%s (default: %s)" : "%s",
-		       option->help, option->standard);
+	if (verb == CLI_VERB_SETUP && option->setup_standard)
+		standard = option->setup_standard;
+	(void)snprintf(text, sizeof(text), standard ? "%s (default: %s)" : "%s",
+		       option->help, standard);
 	put_wrapped(out, at, text);
 }
 
@@ -74,7 +77,7 @@ static void put_verb(FILE *out, const struct cli_verb *verb)
 	options = cli_options(&count);
 	for (size_t i = 0; i < count; i++) {
 		if (options[i].verbs & verb->bit)
-			put_option(out, &options[i]);
+			put_option(out, &options[i], verb->bit);
 	}
 	(void)fprintf(out, "\nexit codes:\n");
 	put_indented(out, verb->status);

@@ -83,6 +83,13 @@ static int set_choice(const struct cli_option *option, struct cli_settings *sett
 	return refuse(option, value, why, err);
 }
 
+static int set_network(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	settings->network_given = 1;
+	return set_choice(option, settings, value, err);
+}
+
 /* The outcome of a parser of numbers, in words. */
 static int judge(const struct cli_option *option, const char *value, int r,
 		 const char *form, const char *range, struct husk_error *err)
@@ -247,6 +254,7 @@ static int add_volume(const struct cli_option *option, struct cli_settings *sett
 #define RUN    CLI_VERB_RUN
 #define CODE   CLI_VERB_CODE
 #define BOX    (CLI_VERB_RUN | CLI_VERB_CODE)
+#define SETUP  CLI_VERB_SETUP
 #define AT(to) offsetof(struct cli_settings, to)
 
 static const char *const limits_words[] = {"enforce", "best-effort", NULL};
@@ -254,19 +262,23 @@ static const char *const network_words[] = {"none", "host", NULL};
 
 static const struct cli_option options[] = {
     {"code", 'c', CODE, "CODE", NULL, "Run CODE", NULL, AT(code), set_code},
-    {"cpus", 0, BOX, "N|none", "none", "Cap on CPU time, in CPUs, to the thousandth",
-     NULL, AT(box.cpu_milli), set_cpus_or_none},
-    {"env", 'e', BOX, "NAME[=VALUE]", NULL,
+    {"cpus", 0, BOX | SETUP, "N|none", "none",
+     "Cap on CPU time, in CPUs, to the thousandth", NULL, AT(box.cpu_milli),
+     set_cpus_or_none},
+    {"deps-readonly", 0, BOX, NULL, NULL,
+     "Keep the box from changing what `husk setup` installed", NULL,
+     AT(box.deps_readonly), set_flag},
+    {"env", 'e', BOX | SETUP, "NAME[=VALUE]", NULL,
      "Set a variable in the box, or copy yours of that name", NULL, 0, add_variable},
-    {"env-file", 0, BOX, "FILE", NULL, "Set variables from FILE, one NAME=VALUE a line",
-     NULL, 0, add_variables},
+    {"env-file", 0, BOX | SETUP, "FILE", NULL,
+     "Set variables from FILE, one NAME=VALUE a line", NULL, 0, add_variables},
     {"explain", 0, BOX, NULL, NULL, "Print what would be done, and do nothing", NULL,
      AT(explain), set_flag},
     {"files", 0, BOX, NULL, NULL,
      "List the workspace files that changed on stderr afterwards", NULL, AT(files),
      set_flag},
     {"help", 'h', CLI_VERB_ALL, NULL, NULL, "Print this text", NULL, AT(help), set_flag},
-    {"image", 0, BOX, "REF", "$HUSK_IMAGE, else host",
+    {"image", 0, BOX | SETUP, "REF", "$HUSK_IMAGE, else host",
      "The box's root file system: host or dir:PATH", NULL, AT(box.image), set_text},
     {"interactive-stdin", 'i', BOX, NULL, NULL,
      "Give the box your stdin; without it the box reads end-of-file", NULL,
@@ -276,36 +288,38 @@ static const struct cli_option options[] = {
     {"language", 0, CODE, "LANGUAGE", NULL,
      "python, bash or node; without it FILE's ending or #! line decides, else python",
      NULL, 0, set_language},
-    {"limits", 0, BOX, "enforce|best-effort", "enforce",
+    {"limits", 0, BOX | SETUP, "enforce|best-effort", "enforce",
      "What to do about a cap that cannot be enforced here: fail, or do what can be done",
      limits_words, AT(box.limits), set_choice},
     {"max-output", 0, BOX, "SIZE", "64m",
      "With --json: how much of each stream is kept; the rest is dropped", NULL,
      AT(box.max_output_bytes), set_size},
-    {"memory", 0, BOX, "SIZE|none", "512m", "Cap on memory with swap", NULL,
-     AT(box.memory_bytes), set_size_or_none},
-    {"network", 0, BOX, "none|host", "none",
+    {"memory", 0, BOX | SETUP, "SIZE|none", "512m", "Cap on memory with swap", NULL,
+     AT(box.memory_bytes), set_size_or_none, "2g"},
+    {"network", 0, BOX | SETUP, "none|host", "none",
      "host: share the host's network with all its local services", network_words,
-     AT(box.allow_network), set_choice},
-    {"pids", 0, BOX, "N|none", "256", "Cap on tasks; threads count", NULL, AT(box.pids),
-     set_pids_or_none},
-    {"seccomp", 0, BOX, "default|strict|FILE", "default",
+     AT(box.allow_network), set_network, "host"},
+    {"no-cache", 0, SETUP, NULL, NULL, "Install anew, and keep nothing for the next time",
+     NULL, AT(no_cache), set_flag},
+    {"pids", 0, BOX | SETUP, "N|none", "256", "Cap on tasks; threads count", NULL,
+     AT(box.pids), set_pids_or_none},
+    {"seccomp", 0, BOX | SETUP, "default|strict|FILE", "default",
      "The system calls that are denied: a denylist, an allowlist, or an OCI/Docker "
      "profile",
      NULL, AT(box.seccomp), set_text},
-    {"timeout", 0, BOX, "SECONDS", "30", "Deadline; fractions are allowed", NULL,
-     AT(box.timeout_ms), set_timeout},
+    {"timeout", 0, BOX | SETUP, "SECONDS", "30", "Deadline; fractions are allowed", NULL,
+     AT(box.timeout_ms), set_timeout, "300"},
     {"tmp-size", 0, BOX, "SIZE", "256m", "Size of /tmp and of a writable root", NULL,
      AT(box.tmp_bytes), set_size},
-    {"user", 0, BOX, "UID[:GID]", "the image's, else 0",
+    {"user", 0, BOX | SETUP, "UID[:GID]", "the image's, else 0",
      "The user in the box; on the host that is you, or an unprivileged id where you "
      "are root",
      NULL, AT(box.user), set_user},
-    {"volume", 'v', BOX, "SRC:DST[:ro|rw]", NULL,
+    {"volume", 'v', BOX | SETUP, "SRC:DST[:ro|rw]", NULL,
      "Show the host's SRC in the box as DST, writable unless :ro", NULL, 0, add_volume},
     {"workdir", 'w', BOX, "DIR", "/workspace", "The working directory in the box", NULL,
      AT(box.workdir), set_workdir},
-    {"workspace", 0, BOX, "DIR", NULL,
+    {"workspace", 0, BOX | SETUP, "DIR", NULL,
      "The host directory seen as /workspace, made if absent and kept; without it a "
      "private "
      "one is removed afterwards",

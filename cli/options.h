@@ -22,6 +22,8 @@ struct cli_option {
 	/* Check the value (NULL where there is none) and store it. */
 	int (*set)(const struct cli_option *option, struct cli_settings *settings,
 		   char *value, struct husk_error *err);
+	const char *setup_standard; /* what holds without it for `husk setup`, where that
+				     * differs */
 };
 
 /* Sorted by name; *ret_count rows. */

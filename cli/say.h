@@ -11,7 +11,8 @@
 /* The exit codes that are husk's own. */
 enum cli_exit {
 	CLI_EXIT_OK = 0,
-	CLI_EXIT_NO = 1,	 /* doctor: no box can run here */
+	CLI_EXIT_NO = 1, /* doctor: no box can run here; setup: the command failed */
+	CLI_EXIT_TIMEOUT = 124,	 /* setup: the deadline passed */
 	CLI_EXIT_CANNOT = 125,	 /* usage, or husk could not do it */
 	CLI_EXIT_SIGNAL = 128,	 /* + the signal that stopped husk */
 	CLI_EXIT_NO_READER = 141 /* nobody reads husk's output any more */

@@ -16,8 +16,7 @@ void cli_settings_deinit(struct cli_settings *settings)
 	cli_keep_release(&settings->kept);
 }
 
-/* An empty variable counts as unset. */
-static const char *from_caller(const char *name)
+const char *cli_settings_variable(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -26,13 +25,14 @@ static const char *from_caller(const char *name)
 
 const char *cli_settings_image(const struct cli_settings *settings)
 {
-	return settings->box.image ? settings->box.image : from_caller("HUSK_IMAGE");
+	return settings->box.image ? settings->box.image
+				   : cli_settings_variable("HUSK_IMAGE");
 }
 
 /* $TMPDIR is a wish: one that does not hold is passed over, as other programs do. */
 static const char *temp_dir(void)
 {
-	const char *dir = from_caller("TMPDIR");
+	const char *dir = cli_settings_variable("TMPDIR");
 	struct stat st;
 
 	if (!dir || dir[0] != '/' || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -47,7 +47,7 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->image = cli_settings_image(settings);
 	if (!box->workspace)
 		box->temp_dir = temp_dir();
-	box->home = from_caller("HOME");
+	box->home = cli_settings_variable("HOME");
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
 	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,

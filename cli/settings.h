@@ -22,6 +22,8 @@ struct cli_settings {
 	const char *code;		     /* -c */
 	const struct cli_language *language; /* --language; NULL: to be guessed */
 	int32_t help, json, explain, stdin_open, files;
+	int32_t no_cache;      /* setup */
+	int32_t network_given; /* --network, whatever it says */
 	struct cli_keep *kept; /* owns what the parsers allocate */
 };
 
@@ -31,6 +33,9 @@ void cli_settings_deinit(struct cli_settings *settings);
 
 /* The image, after the last option: --image, else $HUSK_IMAGE, else NULL. */
 const char *cli_settings_image(const struct cli_settings *settings);
+
+/* A variable of the caller's environment; NULL where it is not there or empty. */
+const char *cli_settings_variable(const char *name);
 
 /* After the last option: settle what several options or the caller's environment decide
  * together ($HUSK_IMAGE, $TMPDIR, variables that were given twice). */

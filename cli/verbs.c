@@ -23,6 +23,13 @@ static const char box_status[] =
 static const char plain_status[] = "0    done\n"
 				   "125  husk could not do it\n";
 
+static const char setup_status[] =
+    "0    done, or taken from the cache\n"
+    "1    the command failed\n"
+    "124  the deadline passed\n"
+    "125  husk could not do it: wrong usage, or the box could not be started\n"
+    "129, 130, 143  husk was stopped by SIGHUP, SIGINT, SIGTERM\n";
+
 static const char doctor_status[] = "0    boxes can run on this host\n"
 				    "1    they cannot\n"
 				    "125  husk could not find out\n";
@@ -76,6 +83,17 @@ static const struct cli_verb verbs[] = {
 	.bit = CLI_VERB_RUN,
 	.program = true,
 	.run = cli_run,
+    },
+    {
+	.name = "setup",
+	.usage = "--workspace DIR [OPTIONS] COMMAND",
+	.summary = "Install what the boxes on a workspace need",
+	.status = setup_status,
+	.example = "husk setup --workspace ./w 'pip install pandas'",
+	.max_words = SIZE_MAX,
+	.bit = CLI_VERB_SETUP,
+	.program = true,
+	.run = cli_setup,
     },
     {
 	.name = "version",

@@ -15,7 +15,8 @@
 #define CLI_VERB_RUN	 (1u << 3)
 #define CLI_VERB_VERSION (1u << 4)
 #define CLI_VERB_GC	 (1u << 5)
-#define CLI_VERB_ALL	 ((1u << 6) - 1)
+#define CLI_VERB_SETUP	 (1u << 6)
+#define CLI_VERB_ALL	 ((1u << 7) - 1)
 
 struct cli_verb {
 	const char *name;
@@ -43,6 +44,7 @@ int cli_doctor(struct cli_settings *settings, size_t count, char **words);
 int cli_gc(struct cli_settings *settings, size_t count, char **words);
 int cli_help(struct cli_settings *settings, size_t count, char **words);
 int cli_run(struct cli_settings *settings, size_t count, char **words);
+int cli_setup(struct cli_settings *settings, size_t count, char **words);
 int cli_version(struct cli_settings *settings, size_t count, char **words);
 
 /* The help of one command (NULL: of husk) on stdout. Returns the exit code. */
