@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds libhusk and declares what is used of it (include/husk/*.h is its manual)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32,
+                    c_uint64, c_void_p)
+from pathlib import Path
+from typing import Any, List, Optional, Tuple
+
+from ._errors import MountRefused, SandboxError
+
+SONAME = "libhusk.so.0"
+UNLIMITED = 2 ** 64 - 1
+UNKNOWN = 2 ** 64 - 1
+MOUNT_ALLOW_WRITE = 1
+STDIN_EMPTY, STDIN_DATA, STDIN_FD = 0, 1, 2
+STDOUT = 1
+E_MOUNT_REFUSED = -3
+
+
+class Error(Structure):
+    """struct husk_error"""
+    _fields_ = [("code", c_int32), ("sys_errno", c_int32), ("where", c_char * 128),
+                ("message", c_char * 512), ("hint", c_char * 512)]
+
+
+class Mount(Structure):
+    """struct husk_mount"""
+    _fields_ = [("source", c_char_p), ("target", c_char_p), ("flags", c_uint32),
+                ("reserved", c_uint32)]
+
+
+class Options(Structure):
+    """struct husk_options"""
+    _fields_ = [("size", c_size_t), ("image", c_char_p), ("workspace", c_char_p),
+                ("temp_dir", c_char_p), ("home", c_char_p), ("mounts", POINTER(Mount)),
+                ("mount_count", c_size_t), ("env", POINTER(c_char_p)),
+                ("workdir", c_char_p), ("user", c_char_p), ("seccomp", c_char_p),
+                ("memory_bytes", c_uint64), ("cpu_milli", c_uint64), ("pids", c_uint64),
+                ("timeout_ms", c_uint64), ("max_output_bytes", c_uint64),
+                ("tmp_bytes", c_uint64), ("limits", c_int32), ("allow_network", c_int32),
+                ("allow_writable_root", c_int32), ("reserved", c_int32),
+                ("deps_readonly", c_int32), ("reserved_too", c_int32)]
+
+
+OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
+
+
+class Call(Structure):
+    """struct husk_call"""
+    _fields_ = [("size", c_size_t), ("timeout_ms", c_uint64), ("stdin_kind", c_int32),
+                ("stdin_fd", c_int32), ("stdin_data", c_void_p), ("stdin_size", c_size_t),
+                ("on_output", OUTPUT_FN), ("user", c_void_p), ("cancel", c_void_p),
+                ("workdir", c_char_p), ("discard_output", c_int32), ("skip_files", c_int32)]
+
+
+class Setup(Structure):
+    """struct husk_setup"""
+    _fields_ = [("size", c_size_t), ("cache_dir", c_char_p), ("cache_bytes", c_uint64),
+                ("timeout_ms", c_uint64), ("memory_bytes", c_uint64),
+                ("on_output", OUTPUT_FN), ("user", c_void_p), ("cancel", c_void_p),
+                ("offline", c_int32), ("reserved", c_int32)]
+
+
+class Usage(Structure):
+    """struct husk_usage"""
+    _fields_ = [("size", c_size_t), ("wall_us", c_uint64), ("cpu_us", c_uint64),
+                ("memory_peak_bytes", c_uint64), ("pids_peak", c_uint64),
+                ("pids_denied", c_uint64)]
+
+
+_OUT = POINTER(c_void_p)
+_ERR = POINTER(Error)
+_BYTES = POINTER(c_size_t)
+# Sorted by name: what it returns, what it takes.
+_FUNCTIONS = {
+    "husk_cancel_fire": (None, [c_void_p]),
+    "husk_cancel_free": (c_void_p, [c_void_p]),
+    "husk_cancel_new": (c_int, [_OUT, _ERR]),
+    "husk_listing_count": (c_size_t, [c_void_p]),
+    "husk_listing_free": (c_void_p, [c_void_p]),
+    "husk_listing_path": (c_char_p, [c_void_p, c_size_t]),
+    "husk_listing_size": (c_uint64, [c_void_p, c_size_t]),
+    "husk_options_check": (c_int, [POINTER(Options), _ERR]),
+    "husk_result_duration_ms": (c_uint64, [c_void_p]),
+    "husk_result_exec_error": (c_char_p, [c_void_p]),
+    "husk_result_exit_code": (c_int, [c_void_p]),
+    "husk_result_fault": (c_int, [c_void_p]),
+    "husk_result_fault_detail": (c_char_p, [c_void_p]),
+    "husk_result_fault_message": (c_char_p, [c_void_p]),
+    "husk_result_fault_name": (c_char_p, [c_void_p]),
+    "husk_result_file_change": (c_int, [c_void_p, c_size_t]),
+    "husk_result_file_count": (c_size_t, [c_void_p]),
+    "husk_result_file_path": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_file_size": (c_uint64, [c_void_p, c_size_t]),
+    "husk_result_free": (c_void_p, [c_void_p]),
+    "husk_result_hint": (c_char_p, [c_void_p]),
+    "husk_result_limit_cpus": (c_int, [c_void_p]),
+    "husk_result_limit_memory": (c_int, [c_void_p]),
+    "husk_result_limit_pids": (c_int, [c_void_p]),
+    "husk_result_signal": (c_int, [c_void_p]),
+    "husk_result_stderr": (c_void_p, [c_void_p, _BYTES]),
+    "husk_result_stdout": (c_void_p, [c_void_p, _BYTES]),
+    "husk_result_truncated": (c_int, [c_void_p]),
+    "husk_result_usage": (None, [c_void_p, POINTER(Usage)]),
+    "husk_session_close": (c_void_p, [c_void_p]),
+    "husk_session_list": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
+    "husk_session_open": (c_int, [POINTER(Options), _OUT, _ERR]),
+    "husk_session_read": (c_int, [c_void_p, c_char_p, c_uint64, _OUT, _BYTES, _ERR]),
+    "husk_session_run": (c_int, [c_void_p, POINTER(c_char_p), POINTER(Call), _OUT, _ERR]),
+    "husk_session_run_code": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t,
+                                      POINTER(Call), _OUT, _ERR]),
+    "husk_session_setup": (c_int, [c_void_p, c_char_p, POINTER(Setup), POINTER(c_int32),
+                                   _ERR]),
+    "husk_session_workspace": (c_char_p, [c_void_p]),
+    "husk_session_write": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t, _ERR]),
+    "husk_version": (c_char_p, []),
+}
+
+_lock = threading.Lock()
+_loaded: Optional[Any] = None
+
+
+def places() -> List[Tuple[str, str]]:
+    """Where the library is looked for, in this order: (what to load, why there)."""
+    named = os.environ.get("HUSK_LIBRARY")
+    if named:
+        return [(named, "$HUSK_LIBRARY")]
+    here = Path(__file__).resolve().parent
+    found = [(str(here / "lib" / SONAME), "in the wheel")]
+    tree = here.parent.parent.parent
+    if (tree / "include" / "husk.h").is_file():
+        found.append((str(tree / "build" / "libhusk.so"), "in the checkout; made by `make`"))
+    return found + [(SONAME, "where the system looks for libraries"),
+                    (f"/usr/local/lib/{SONAME}", "where `make install` puts it")]
+
+
+def library() -> Any:
+    """The library, loaded once. SandboxError where there is none."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                _loaded = _load()
+    return _loaded
+
+
+def _load() -> Any:
+    reasons = []
+    for path, why in places():
+        try:
+            found = ctypes.CDLL(path)
+        except OSError as error:
+            reasons.append(f"{path} ({why}): {error}")
+            continue
+        try:
+            return _declare(found)
+        except AttributeError as error:
+            reasons.append(f"{path} ({why}): it is of another version: {error}")
+    raise SandboxError("libhusk was not found. Tried:\n  " + "\n  ".join(reasons) + "\n",
+                       hint="build it with `make`, install it with `make install`, or set "
+                       "$HUSK_LIBRARY to its path")
+
+
+def _declare(found: Any) -> Any:
+    for name, (returns, takes) in _FUNCTIONS.items():
+        function = getattr(found, name)
+        function.restype = returns
+        function.argtypes = takes
+    return found
+
+
+def text_of(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def check(code: int, error: Error) -> None:
+    """Raise what a negative return code stands for."""
+    if code >= 0:
+        return
+    kind = MountRefused if error.code == E_MOUNT_REFUSED else SandboxError
+    raise kind(f"{text_of(error.where)}: {text_of(error.message)}",
+               hint=text_of(error.hint) or None, errno=error.sys_errno or None)
+
+
+def strings(values: List[bytes]) -> Any:
+    """A NULL-terminated array of C strings."""
+    return (c_char_p * (len(values) + 1))(*values, None)
+
+
+# For memory that the library hands over: the C library's own free.
+_libc_free: Any = None
+
+
+def free(pointer: c_void_p) -> None:
+    global _libc_free
+    if _libc_free is None:
+        function = ctypes.CDLL(None).free
+        function.argtypes, function.restype = [c_void_p], None
+        _libc_free = function
+    _libc_free(pointer)

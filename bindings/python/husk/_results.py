@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call comes back with."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any, List, Literal, Optional, Tuple
+
+from . import _library
+
+__all__ = ["ExecutionResult", "FileInfo", "Limits", "SandboxFault", "Usage"]
+
+FaultType = Literal["timeout", "escape_blocked", "oom", "killed", "startup_failed",
+                    "cancelled"]
+Change = Literal["created", "modified", "deleted"]
+LimitState = Literal["off", "best-effort", "enforced"]
+
+_CHANGES: Tuple[Any, ...] = ("", "created", "modified", "deleted")
+_LIMITS: Tuple[Any, ...] = ("off", "best-effort", "enforced")
+
+
+@dataclass
+class SandboxFault:
+    """What the sandbox did to stop the code: data, never raised. There is none where the
+    code ended by itself, whatever its exit code is.
+
+    timeout: the deadline passed. escape_blocked: a denied system call ended a program;
+    detail names it. oom: the kernel ended a program for the memory cap. killed: SIGKILL that
+    none of these explains. startup_failed: no program was run; detail names the step and the
+    error. cancelled: the caller stopped it."""
+
+    type: FaultType
+    message: str
+    detail: str = ""
+
+
+@dataclass
+class FileInfo:
+    """A file of the workspace, and what became of it in this step. The path is relative to
+    the workspace, and read_file takes it as it is: bytes that are not UTF-8 are kept as
+    surrogates (os.fsencode gives them back)."""
+
+    path: str
+    size: int
+    change: Change
+
+
+@dataclass
+class Usage:
+    """What the box used; None where this host cannot tell."""
+
+    wall_us: Optional[int] = None
+    cpu_us: Optional[int] = None
+    memory_peak_bytes: Optional[int] = None
+    pids_peak: Optional[int] = None
+    pids_denied: Optional[int] = None
+
+
+@dataclass
+class Limits:
+    """How far each cap held in this run. enforced: set, and read back from the kernel."""
+
+    memory: LimitState = "off"
+    cpus: LimitState = "off"
+    pids: LimitState = "off"
+
+
+@dataclass
+class ExecutionResult:
+    """The outcome of one call. fault says whether the sandbox acted; exit_code and the
+    streams are what the code did. True in a condition where it succeeded."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    duration_ms: int
+    fault: Optional[SandboxFault] = None
+    files: List[FileInfo] = field(default_factory=list)
+    truncated: bool = False
+    signal: Optional[int] = None
+    usage: Usage = field(default_factory=Usage)
+    limits: Limits = field(default_factory=Limits)
+    hint: Optional[str] = None
+    # The exact bytes, kept only where the text does not have them.
+    _raw: Tuple[Optional[bytes], Optional[bytes]] = field(default=(None, None), repr=False,
+                                                          compare=False)
+
+    @property
+    def success(self) -> bool:
+        """The code exited with 0 and the sandbox did not act."""
+        return self.exit_code == 0 and self.fault is None
+
+    @property
+    def stdout_bytes(self) -> bytes:
+        """Standard output as it came. (In stdout, bytes that are not UTF-8 are U+FFFD.)"""
+        return self.stdout.encode() if self._raw[0] is None else self._raw[0]
+
+    @property
+    def stderr_bytes(self) -> bytes:
+        """Standard error as it came."""
+        return self.stderr.encode() if self._raw[1] is None else self._raw[1]
+
+    def __bool__(self) -> bool:
+        return self.success
+
+
+def path_text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def _stream(getter: Any, result: Any) -> Tuple[str, Optional[bytes]]:
+    size = ctypes.c_size_t()
+    data = ctypes.string_at(getter(result, ctypes.byref(size)), size.value)
+    try:
+        return data.decode(), None
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace"), data
+
+
+def _fault(lib: Any, result: Any) -> Optional[SandboxFault]:
+    if not lib.husk_result_fault(result):
+        return None
+    kind: Any = _library.text_of(lib.husk_result_fault_name(result))
+    return SandboxFault(kind, _library.text_of(lib.husk_result_fault_message(result)),
+                        _library.text_of(lib.husk_result_fault_detail(result)))
+
+
+def _files(lib: Any, result: Any) -> List[FileInfo]:
+    return [FileInfo(path_text(lib.husk_result_file_path(result, i)),
+                     lib.husk_result_file_size(result, i),
+                     _CHANGES[lib.husk_result_file_change(result, i)])
+            for i in range(lib.husk_result_file_count(result))]
+
+
+def _usage(lib: Any, result: Any) -> Usage:
+    raw = _library.Usage(size=ctypes.sizeof(_library.Usage))
+    lib.husk_result_usage(result, ctypes.byref(raw))
+    names = ("wall_us", "cpu_us", "memory_peak_bytes", "pids_peak", "pids_denied")
+    return Usage(*(None if getattr(raw, n) == _library.UNKNOWN else getattr(raw, n)
+                   for n in names))
+
+
+def from_library(lib: Any, result: Any) -> ExecutionResult:
+    """Copy a husk_result; it may be freed afterwards."""
+    stdout, raw_out = _stream(lib.husk_result_stdout, result)
+    stderr, raw_err = _stream(lib.husk_result_stderr, result)
+    return ExecutionResult(
+        stdout=stdout, stderr=stderr,
+        exit_code=lib.husk_result_exit_code(result),
+        duration_ms=lib.husk_result_duration_ms(result),
+        fault=_fault(lib, result),
+        files=_files(lib, result),
+        truncated=bool(lib.husk_result_truncated(result)),
+        signal=lib.husk_result_signal(result) or None,
+        usage=_usage(lib, result),
+        limits=Limits(_LIMITS[lib.husk_result_limit_memory(result)],
+                      _LIMITS[lib.husk_result_limit_cpus(result)],
+                      _LIMITS[lib.husk_result_limit_pids(result)]),
+        hint=_library.text_of(lib.husk_result_hint(result)) or None,
+        _raw=(raw_out, raw_err))
