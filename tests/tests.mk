@@ -45,6 +45,11 @@ deps-build:
 .PHONY: unit-build
 unit-build: $(UNIT_BIN)
 
+# What tests/lint/analyse gives to the analysers.
+.PHONY: print-cppflags
+print-cppflags:
+	@printf '%s\n' "$(subst ",\",$(CPPFLAGS))"
+
 # LAYERS="lint unit" selects; empty means all.
 LAYERS ?=
 .PHONY: check lint layers
