@@ -90,13 +90,13 @@ def stage(root, build, folder, account):
 
 
 def copy_outputs(build, target):
-    """The files of a build folder, and its programs for the tests; other variants lie in
+    """The files of a build folder, its probes and examples; other variants and objects lie in
     folders below and stay behind."""
     os.makedirs(target)
     for entry in os.scandir(build):
         if entry.is_file() or entry.is_symlink():
             shutil.copy2(entry.path, os.path.join(target, entry.name), follow_symlinks=False)
-    for name in ("probes", "tests", "examples"):
+    for name in ("probes", "examples"):
         source = os.path.join(build, name)
         if os.path.isdir(source):
             shutil.copytree(source, os.path.join(target, name), symlinks=True)
