@@ -22,7 +22,7 @@ Output: `ok NAME`, `not ok NAME REASON`, `skip NAME REASON`, then `1..N`.
 
 from .registry import Failure, Skip, check, contains, equal, need, test
 from .survivors import unchanged
-from .runner import main
+from .runner import main, usual_process
 
 __all__ = ["Failure", "Skip", "check", "contains", "equal", "main", "need", "test",
-           "unchanged"]
+           "unchanged", "usual_process"]

@@ -35,6 +35,7 @@ def main(program, argv=None):
     program = os.path.abspath(program)
     root = find_root(program)
     options, arguments = parse(root, sys.argv[1:] if argv is None else argv)
+    usual_process()
     # Told to stop: leave by the usual door, which removes folders and ends the tests.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not identity.entered(options.who):
@@ -52,6 +53,16 @@ def main(program, argv=None):
     context = Context(options.who, pathlib.Path(root), pathlib.Path(options.build),
                       options.patience)
     return run_all(chosen, context, options.jobs)
+
+
+def usual_process():
+    """What a test may expect of its surroundings, however this program was started: a shell
+    starts what runs in the background with signals ignored."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    os.umask(0o022)
 
 
 def find_root(program):
