@@ -31,7 +31,7 @@ HOOKS = (
     'echo husk-vm >"$1/etc/hostname"',
     'echo "127.0.0.1 localhost husk-vm" >"$1/etc/hosts"',
     # Nothing of the build is a secret or random: each machine makes its own at boot.
-    ': >"$1/etc/machine-id"',
+    'rm -f "$1/etc/machine-id" && : >"$1/etc/machine-id"',
 )
 FREE_MEGABYTES = 1500  # room for what the suites write; the file is sparse
 SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
