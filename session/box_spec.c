@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From options to what every box of the session has in common. */
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/memory.h"
 #include "session/deps.h"
 #include "session/session.h"
+
+#ifdef __x86_64__
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#else
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#endif
 
 #define DEFAULT_MEMORY (UINT64_C(512) << 20)
 #define DEFAULT_TMP    (UINT64_C(256) << 20)
@@ -155,6 +164,31 @@ static int copy_program(const struct seccomp_program *from, struct seccomp_progr
 	return 0;
 }
 
+/* Under a filter that refuses these, the program could not be executed, and what tried to
+ * could not even end. */
+static int check_profile(const char *name, const struct seccomp_program *program,
+			 struct husk_error *err)
+{
+	static const struct {
+		uint32_t nr;
+		const char *name;
+	} needed[] = {{SYS_execve, "execve"}, {SYS_exit_group, "exit_group"}};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		uint32_t answer = seccomp_answer(program, NATIVE_ARCH, needed[i].nr);
+
+		if (answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG)
+			continue;
+		error_set(
+		    err, HUSK_E_INVALID, name,
+		    "the profile does not allow %s, so no program could run under it",
+		    needed[i].name);
+		error_hint(err, "allow execve and exit_group in the profile");
+		return HUSK_E_INVALID;
+	}
+	return 0;
+}
+
 static int set_filter(const char *name, struct box_spec *spec, struct husk_error *err)
 {
 	int r;
@@ -163,6 +197,8 @@ static int set_filter(const char *name, struct box_spec *spec, struct husk_error
 		name = "default";
 	if (seccomp_builtin(name, &spec->filter) < 0) {
 		r = seccomp_profile_load(name, &spec->filter, err);
+		if (r == 0)
+			r = check_profile(name, &spec->filter, err);
 		if (r < 0)
 			return r;
 	}
