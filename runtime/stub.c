@@ -77,22 +77,25 @@ static long map_self(const struct stub_args *args)
 
 /* Who is not 0 in the namespace loses its capabilities at exec: a box user other than 0,
  * and root before it has taken the mapped id. That is left to the init program: here it
- * would make the memory, which is the caller's too, undumpable, prctl(2). So what init
- * needs is passed on as ambient, capabilities(7); it gives it up itself. */
+ * would make the memory, which is the caller's too, undumpable, prctl(2). So they are
+ * passed on as ambient, capabilities(7), and all of them: an overlay goes on working with
+ * those of who mounted it. Init gives them up itself. */
 static long keep_capabilities(void)
 {
-	static const unsigned long kept[] = {CAP_SETGID, CAP_SETUID, CAP_SETPCAP,
-					     CAP_NET_ADMIN, CAP_SYS_ADMIN};
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2];
 	long r = raw2(SYS_capget, &header, data);
 
-	for (unsigned i = 0; r == 0 && i < sizeof(kept) / sizeof(kept[0]); i++)
-		data[kept[i] / 32].inheritable |= 1U << kept[i] % 32;
-	if (r == 0)
-		r = raw2(SYS_capset, &header, data);
-	for (unsigned i = 0; r == 0 && i < sizeof(kept) / sizeof(kept[0]); i++)
-		r = raw5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < 2; i++)
+		data[i].inheritable = data[i].permitted;
+	r = raw2(SYS_capset, &header, data);
+	for (unsigned long cap = 0; r == 0 && cap < 64; cap++) {
+		if (data[cap / 32].permitted & 1U << cap % 32)
+			r = raw5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0,
+				 0);
+	}
 	return r;
 }
 
