@@ -69,7 +69,7 @@ struct cgroup_counters {
 	uint64_t memory_limit; /* the cap as it held, bytes; unknown: there was none */
 	uint64_t pids_peak;    /* tasks, the box's init included */
 	uint64_t pids_denied;  /* new tasks refused for the cap */
-	uint64_t oom_kills; /* ends for the memory cap; the kernel may count one twice */
+	uint64_t oom_kills; /* processes ended for the memory cap, as far as is known */
 };
 
 struct cgroup_box;

@@ -46,9 +46,22 @@ static uint64_t read_keyed(const struct cgroup_box *box, const char *file,
 	return value;
 }
 
+/*
+ * Where the kernel ends a whole group it first ends the process that it chose, and then
+ * everything in the group; the first is usually still there, and counted again.
+ */
 static uint64_t v2_oom_kills(const struct cgroup_box *box)
 {
-	return read_keyed(box, "memory.events", "oom_kill");
+	unsigned long long kills, groups = 0;
+	char text[1024];
+
+	if (read_file(box, "memory.events", text) < 0 ||
+	    !cgroup_keyed_value(text, "oom_kill", &kills))
+		return CGROUP_UNKNOWN;
+	(void)cgroup_keyed_value(text, "oom_group_kill", &groups); /* since Linux 5.17 */
+	if (kills == 0)
+		return 0;
+	return kills > groups ? kills - groups : 1;
 }
 
 static void v2_count(const struct cgroup_box *box, struct cgroup_counters *ret)
