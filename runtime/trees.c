@@ -69,9 +69,15 @@ int trees_make(const struct box_spec *spec, struct layout_trees *trees,
 	if (spec->root == BOX_ROOT_DIR)
 		r = keep(make_mapped(spec, &spec->image, false), &spec->image,
 			 &trees->image, ret_subject);
-	if (r == 0 && spec->workspace_idmapped)
-		r = keep(make_mapped(spec, &spec->workspace, true), &spec->workspace,
-			 &trees->workspace, ret_subject);
+	if (r == 0) {
+		/* Handed over also where it is the box's own: its path may lead through
+		 * directories that are closed to the box's id. */
+		int fd = spec->workspace_idmapped
+			     ? make_mapped(spec, &spec->workspace, true)
+			     : make_tree(&spec->workspace, true, -1);
+
+		r = keep(fd, &spec->workspace, &trees->workspace, ret_subject);
+	}
 	if (r < 0 || spec->mount_count == 0)
 		return r;
 	trees->mounts = calloc(spec->mount_count, sizeof(*trees->mounts));
