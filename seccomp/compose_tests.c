@@ -206,6 +206,10 @@ int seccomp_code_rules(struct seccomp_code *code, const struct seccomp_rule *rul
 
 	for (size_t i = 0; i < count; i++)
 		total += rules[i].test_count;
+	if (total == 0) {
+		*ret_label = otherwise;
+		return 0;
+	}
 	nodes = calloc(total, sizeof(*nodes));
 	if (!nodes)
 		return -ENOMEM;
