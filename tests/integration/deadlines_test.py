@@ -193,4 +193,4 @@ def duration_is_wall_clock(t):
     check(1000 <= result["duration_ms"] < 15_000 * t.patience, f"{result['duration_ms']}")
     check(result["usage"]["wall_us"] // 1000 in (result["duration_ms"],
                                                  result["duration_ms"] + 1), "wall_us")
-    check(result["usage"]["cpu_us"] > 300_000, f"cpu_us {result['usage']['cpu_us']}")
+    check(result["usage"]["cpu_us"] > 50_000, f"cpu_us {result['usage']['cpu_us']}")

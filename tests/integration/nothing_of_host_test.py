@@ -312,19 +312,24 @@ print(os.read(follower, 100), os.ttyname(follower))
     equal(plain(t, "sh", "-c", "exec 3</dev/tty").status != 0, True, "the caller's terminal")
 
 
-@test
+@test(alone=True)
 def system_v_objects(t):
-    """A queue of the host is not seen, and one of the box does not stay."""
+    """A queue of the host is not seen, and what the box made does not stay."""
     made = t.run(["ipcmk", "-Q"])
     number = made.out.split()[-1]
-    before = pathlib.Path("/proc/sysvipc/msg").read_text()
     try:
+        before = system_v_keys()
         result = ended(sh(t, "ipcmk -Q >/dev/null; ipcmk -S 1 >/dev/null; ipcmk -M 64 >/dev/null; "
-                          "cat /proc/sysvipc/msg | wc -l"))
-        equal(result["stdout"].strip(), "2", "the heading and its own")
-        equal(pathlib.Path("/proc/sysvipc/msg").read_text(), before)
+                          "cat /proc/sysvipc/msg /proc/sysvipc/sem /proc/sysvipc/shm | wc -l"))
+        equal(result["stdout"].strip(), "6", "three headings and three of its own")
+        equal(system_v_keys(), before)
     finally:
         t.run(["ipcrm", "-q", number])
+
+
+def system_v_keys():
+    return {(kind, line.split()[1]) for kind in ("msg", "sem", "shm")
+            for line in pathlib.Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]}
 
 
 @test

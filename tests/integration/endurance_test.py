@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thousands of boxes, one after another and many at a time: all right, and the process that
+made them is as it was."""
+
+import os
+
+from harness import check, equal, test, unchanged
+from harness.survivors import processes_with
+from integration.boxes import ended, faulted, limits, py, sh
+from integration.clients import client
+from integration.sessions import Session
+
+GROWTH_KIB = 4096
+# A sanitizer keeps what was freed.
+ASAN = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"}
+
+
+def many(t, threads, runs, hammers=0, growth=GROWTH_KIB):
+    kind = "best-effort" if limits(t) else "enforce"
+    with unchanged(temp=False):
+        done = t.run([client(t, "many"), kind, str(threads), str(runs), str(hammers), t.tmp],
+                     timeout=280, env=ASAN)
+    equal((done.status, done.err), (0, ""))
+    equal([name for name in os.listdir(t.tmp) if "husk" in name], [], "temporary files")
+    found = dict(line.split(" ", 1) for line in done.out.splitlines())
+    equal(found["failed"], "0 ")
+    before, after = found["descriptors"].split()
+    equal(after, before, "descriptors")
+    before, after = found["mounts"].split()
+    equal(after, before, "mounts")
+    before, after = found["memory"].split()
+    check(int(after) - int(before) < growth, f"memory {before} to {after} KiB")
+
+
+@test(timeout=300, alone=True)
+def two_thousand_in_a_row(t):
+    many(t, 1, 2000)
+
+
+@test(timeout=300, alone=True)
+def fifty_at_a_time(t):
+    """The last at the same time as the first: each has its own output, and 50 threads' worth
+    of the allocator's own memory is no leak."""
+    many(t, 50, 200, growth=4 * GROWTH_KIB)
+
+
+@test(timeout=300, alone=True)
+def while_others_allocate(t):
+    """Other threads hold the allocator's locks at every moment of a start."""
+    many(t, 4, 300, hammers=4, growth=16 * GROWTH_KIB)
+
+
+@test(timeout=300, alone=True)
+def ends_of_every_kind_leave_nothing(t):
+    """Deadlines, blocked calls, cancelled calls, failed starts, floods, killed programs."""
+    with unchanged(temp=False), \
+            Session(t, timeout_ms=300, max_output_bytes=1000, temp_dir=str(t.tmp)) as s:
+        for _ in range(15):
+            faulted(s.run("sleep", t.marker), "timeout")
+            faulted(s.run("mount", "-t", "tmpfs", "x", "/tmp"), "escape_blocked")
+            faulted(s.sh("kill -9 $$"), "killed")
+            faulted(s.run("true", workdir="/nothing"), "startup_failed")
+            equal(s.run("no-such-program")["exit_code"], 127)
+            check(s.sh("yes | head -c 100000")["truncated"], "a flood")
+        equal(processes_with(t.marker), [])
+    equal([name for name in os.listdir(t.tmp) if "husk" in name], [], "temporary files")
+    ended(sh(t, "true"))
+    ended(py(t, "pass"))
