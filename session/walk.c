@@ -22,15 +22,17 @@ int walk_init(struct walk *walk, int root, bool repair)
 	*walk = (struct walk){.names = BUFFER_INIT(NAMES_MAX), .repair = repair};
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	walk->entries = malloc(WALK_READ_SIZE);
 	walk->levels = calloc(LEVELS_FIRST, sizeof(*walk->levels));
-	if (!walk->entries || !walk->levels || buffer_add(&walk->names, "", 1) < 0) {
-		walk_deinit(walk);
+	if (!walk->levels)
 		return -ENOMEM;
-	}
 	walk->capacity = LEVELS_FIRST;
 	walk->levels[0] =
 	    (struct walk_level){.dev = st.st_dev, .ino = st.st_ino, .fd = fd_take(&fd)};
+	walk->entries = malloc(WALK_READ_SIZE);
+	if (!walk->entries || buffer_add(&walk->names, "", 1) < 0) {
+		walk_deinit(walk);
+		return -ENOMEM;
+	}
 	return 0;
 }
 

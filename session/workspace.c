@@ -279,13 +279,13 @@ int workspace_deinit(struct workspace *ws, struct husk_error *err)
 
 	if (ws->temporary && ws->creator == getpid())
 		r = remove_temporary(ws, &report);
-	if (r < 0 && report.failed > 0) {
-		r = fail(err, report.sys_errno, path, "cannot be removed whole");
+	if (r < 0) {
+		r = fail(err, -r, path, "cannot be removed whole");
+		error_hint(err, "remove it by hand");
+	}
+	if (r < 0 && report.first[0])
 		error_hint(err, "remove it by hand; %llu entries stay, the first is %s",
 			   (unsigned long long)report.failed, report.first);
-	} else if (r < 0) {
-		r = fail(err, -r, path, "cannot be removed");
-	}
 	free(ws->path);
 	fd_close(&ws->fd);
 	fd_close(&ws->parent);
