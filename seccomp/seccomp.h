@@ -51,6 +51,10 @@ int seccomp_profile_parse(const char *text, size_t size, const char *where,
  * answer is always 0. */
 int seccomp_without_notify(struct seccomp_program *program);
 
+/* What a program answers (SECCOMP_RET_*) to a call whose arguments are all zero. */
+uint32_t seccomp_answer(const struct seccomp_program *program, uint32_t audit_arch,
+			uint32_t nr);
+
 /* The name of a system call as a notification gives it (AUDIT_ARCH_*, number), such as
  * "mount"; 32-bit and x32 calls go by the same names. "syscall 9999" where it is not
  * known. Returns buf, which 32 bytes always suffice for. */
