@@ -13,6 +13,8 @@ from .registry import Failure
 
 # What husk makes on a host carries its name; other programs may come and go meanwhile.
 OURS = "husk"
+# And so do the folders of tests, this harness's and the unit tests'.
+OF_TESTS = ("husk-check-", "husk-test-")
 
 
 def processes_with(argument):
@@ -127,12 +129,12 @@ def cgroups(name=OURS):
 
 def temporary_files(folders=("/tmp", "/dev/shm", "/run", "/var/tmp"), name=OURS):
     """The entries of the usual temporary folders that carry our name, but for those of the
-    tests themselves (husk-check-*)."""
+    tests themselves."""
     found = set()
     for folder in folders:
         with contextlib.suppress(OSError):
             found |= {os.path.join(folder, entry) for entry in os.listdir(folder)
-                      if name in entry and not entry.startswith("husk-check-")}
+                      if name in entry and not entry.startswith(OF_TESTS)}
     return found
 
 
