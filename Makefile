@@ -26,7 +26,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 # Hardening: stack protector, fortified calls, no lazy binding, no text relocations, and a
 # guard page that large stack frames cannot step over.
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 \
-	-fcf-protection
+	$(if $(filter x86_64,$(shell uname -m)),-fcf-protection)
 HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
 ifeq ($(VARIANT),release)
 OPT := -O2 -g $(HARDEN)
@@ -51,9 +51,9 @@ CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR
 	-I. -Iinclude -I$(GEN)
 CFLAGS   += -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
 LDFLAGS  += $(OPT_LD) $(HARDEN_LD) -pthread
-LIBS     := -lseccomp -ljansson
+LIBS     := -ljansson
 # The command carries these inside: loading them would cost more than starting a box.
-STATIC_LIBS := -Wl,-Bstatic -lseccomp -ljansson -Wl,-Bdynamic
+STATIC_LIBS := -Wl,-Bstatic -ljansson -Wl,-Bdynamic
 
 # -- sources ------------------------------------------------------------------------------
 LIB_DIRS := base seccomp cgroup oci runtime session

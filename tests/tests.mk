@@ -11,7 +11,7 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(OUT)/%)
 UNIT_LINK := $(LIB_OBJ) $(filter-out $(OBJ)/cli/main.o,$(CLI_OBJ))
 $(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_LINK)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+	$(CC) $(LDFLAGS) $^ $(LIBS) $(if $(findstring oracle,$@),-lseccomp) -lcmocka -o $@
 
 .SECONDARY: $(UNIT_OBJ)
 -include $(UNIT_OBJ:.o=.d)
