@@ -9,8 +9,9 @@ import subprocess
 import time
 
 from harness import check, equal, test
-from harness.survivors import (cgroups, descendants, describe, mounts, poll, processes_with,
-                               state_of, wait_gone, wait_there)
+from harness.survivors import (arguments_of, descendants, describe, poll, processes_with, state_of,
+                               wait_gone, wait_there)
+from integration import groups
 from integration.boxes import ended, limits, sh
 from integration.clients import client
 
@@ -124,18 +125,25 @@ def a_fork_of_the_caller_may_run_boxes(t):
     equal((done.status, done.out.splitlines()[-1]), (0, "done"))
 
 
-@test(alone=True)
+def sleeping(t):
+    """The pids of the programs in boxes, which are not husk's own processes."""
+    return [pid for pid in processes_with(t.marker) if arguments_of(pid)[0] == b"sleep"]
+
+
+@test
 def control_groups_are_swept(t):
     """A killed caller leaves those of its boxes to the next start."""
-    before = (cgroups(), mounts())
+    names = set()
     for _ in range(3):
         process = start(t, "sleep", t.marker)
-        wait_there(t.marker)
+        check(poll(lambda: sleeping(t), 20), "the box came up")
+        names |= groups.names_of(sleeping(t)[0])
         end(process, signal.SIGKILL)
         wait_gone(t.marker, 1.0 * t.patience)
+    check(len(names) == 3 or limits(t), f"the groups of three boxes: {names}")
     ended(sh(t, "true"))
-    check(poll(lambda: cgroups() <= before[0], 3), f"control groups {cgroups() - before[0]}")
-    equal(mounts(), before[1])
+    gone = poll(lambda: not groups.still_there(names), 3)
+    check(gone, f"control groups {groups.still_there(names)}")
 
 
 @test(alone=True)

@@ -6,6 +6,7 @@ import os
 
 from harness import check, equal, test, unchanged
 from harness.survivors import processes_with
+from integration import groups
 from integration.boxes import ended, faulted, limits, py, sh
 from integration.clients import client
 from integration.sessions import Session
@@ -17,11 +18,13 @@ ASAN = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_m
 
 def many(t, threads, runs, hammers=0, growth=GROWTH_KIB):
     kind = "best-effort" if limits(t) else "enforce"
-    with unchanged(temp=False):
+    before = groups.own()
+    with unchanged(temp=False, cgroup=False):
         done = t.run([client(t, "many"), kind, str(threads), str(runs), str(hammers), t.tmp],
                      timeout=280, env=ASAN)
     equal((done.status, done.err), (0, ""))
     equal([name for name in os.listdir(t.tmp) if "husk" in name], [], "temporary files")
+    equal(groups.own() - before, set(), "control groups")
     found = dict(line.split(" ", 1) for line in done.out.splitlines())
     equal(found["failed"], "0 ")
     before, after = found["descriptors"].split()
@@ -53,7 +56,8 @@ def while_others_allocate(t):
 @test(timeout=300, alone=True)
 def ends_of_every_kind_leave_nothing(t):
     """Deadlines, blocked calls, cancelled calls, failed starts, floods, killed programs."""
-    with unchanged(temp=False), \
+    before = groups.own()
+    with unchanged(temp=False, cgroup=False), \
             Session(t, timeout_ms=300, max_output_bytes=1000, temp_dir=str(t.tmp)) as s:
         for _ in range(15):
             faulted(s.run("sleep", t.marker), "timeout")
@@ -64,5 +68,6 @@ def ends_of_every_kind_leave_nothing(t):
             check(s.sh("yes | head -c 100000")["truncated"], "a flood")
         equal(processes_with(t.marker), [])
     equal([name for name in os.listdir(t.tmp) if "husk" in name], [], "temporary files")
+    equal(groups.own() - before, set(), "control groups")
     ended(sh(t, "true"))
     ended(py(t, "pass"))

@@ -5,6 +5,7 @@ import errno
 import re
 
 from harness import check, equal, test, unchanged
+from integration import groups
 from integration.boxes import ended, limits, sh
 from integration.clients import make
 
@@ -31,10 +32,12 @@ def failures(t, error):
 
 @test(needs=("hooks",), alone=True)
 def every_step(t):
-    with unchanged():
+    before = groups.own()
+    with unchanged(temp=False, cgroup=False):
         for error in (errno.EOWNERDEAD, errno.EPERM, errno.ENOMEM):
             steps, ran = failures(t, error)
             check_each(steps, ran, errno.errorcode[error])
+    equal(groups.own() - before, set(), "control groups")
     ended(sh(t, "true"))
 
 
