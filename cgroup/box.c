@@ -236,6 +236,8 @@ static int box_init(struct cgroup_box *box, const struct cgroup_caps *caps, bool
 	if (r < 0 || !box->place->count)
 		return r;
 	dirs.wanted = asked | box->place->ops->always;
+	if (caps->rough_cpu_time)
+		dirs.wanted &= ~CGROUP_BIT(CGROUP_CPUACCT);
 	dirs.must = enforce ? asked : 0;
 	r = make_dirs(box, &dirs);
 	if (r == -ENODEV)

@@ -146,6 +146,33 @@ static void without_caps_it_works_everywhere(void **state)
 	assert_null(cgroup_box_free(NULL));
 }
 
+/* Only where counting has a directory of its own is there one less. */
+static void cpu_time_need_not_be_counted(void **state)
+{
+	struct cgroup_caps caps = {.pids = 16, .rough_cpu_time = true};
+	struct cgroup_counters counters;
+	struct cgroup_box *box = NULL, *exact;
+	int group, less = 0;
+
+	(void)state;
+	need(&host.pids);
+	assert_int_equal(cgroup_box_new(&caps, true, &box, NULL), 0);
+	exact = box_with(0, 0, 16);
+	group = cgroup_place_group(box->place, CGROUP_CPUACCT);
+	for (size_t i = 0; i < box->place->count; i++)
+		less += (exact->fds[i] >= 0) - (box->fds[i] >= 0);
+	if (group >= 0 &&
+	    box->place->groups[group].controllers == CGROUP_BIT(CGROUP_CPUACCT))
+		assert_int_equal(less, 1);
+	else if (group < 0)
+		assert_int_equal(less, 0);
+	cgroup_box_counters(box, &counters);
+	if (less)
+		assert_true(counters.cpu_us == CGROUP_UNKNOWN);
+	free_and_check(exact);
+	free_and_check(box);
+}
+
 /* Every line of our /proc/self/cgroup that names the box: one for each of its
  * directories. */
 static int lines_naming(const char *name)
@@ -383,6 +410,7 @@ int main(void)
 	    cmocka_unit_test(odd_values_are_rounded_and_hold),
 	    cmocka_unit_test(less_than_a_page_is_refused),
 	    cmocka_unit_test(without_caps_it_works_everywhere),
+	    cmocka_unit_test(cpu_time_need_not_be_counted),
 	    cmocka_unit_test(joining_moves_the_process),
 	    cmocka_unit_test(clone_puts_the_process_in),
 	    cmocka_unit_test(memory_cap_kills_and_is_counted),
