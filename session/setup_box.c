@@ -66,11 +66,13 @@ static int take_output(void *user, int stream, const void *data, size_t size)
 	return 0;
 }
 
-/* Lines become one, and what is left is made fit for a message. */
+/* Lines become one, what is left is made fit for a message, and of that the end is taken.
+ */
 static void tail_words(struct tail *tail, char *words, size_t capacity)
 {
-	char line[2 * TAIL + 1];
-	size_t used = 0;
+	char line[2 * TAIL + 1], shown[8 * TAIL];
+	size_t used = 0, size;
+	const char *from;
 
 	for (size_t i = 0; i < tail->size; i++) {
 		char c = tail->text[i];
@@ -83,7 +85,12 @@ static void tail_words(struct tail *tail, char *words, size_t capacity)
 			used += (size_t)snprintf(line + used, 3, "; ");
 	}
 	line[used] = '\0';
-	(void)printable(words, capacity, line);
+	size = strlen(printable(shown, sizeof(shown), line));
+	from = shown + (size < capacity ? 0 : size - capacity + 1);
+	while (((unsigned char)*from & 0xc0) ==
+	       0x80) /* not in the middle of a character */
+		from++;
+	(void)snprintf(words, capacity, "%s", from);
 }
 
 /* -- the box --------------------------------------------------------------------------
