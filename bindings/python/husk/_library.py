@@ -48,6 +48,7 @@ class Options(Structure):
 
 
 OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
+NO_OUTPUT = OUTPUT_FN(0)  # NULL
 
 
 class Call(Structure):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import (IO, Any, Callable, List, Literal, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library, _settings
@@ -76,7 +76,7 @@ class Sandbox:
     timeout_s: float = 30
     network: bool = False
     mounts: Optional[Mapping[str, Union[str, Tuple[str, str]]]] = None
-    env: Optional[Mapping[str, str]] = None
+    env: Optional[Mapping[str, str]] = field(default=None, repr=False)  # may hold secrets
     max_output_bytes: int = 64 * 1024 * 1024
     enforce_limits: bool = True
     deps_readonly: bool = False
@@ -311,7 +311,7 @@ class _Relay:
         for name, function in (("on_stdout", on_stdout), ("on_stderr", on_stderr)):
             if function is not None and not callable(function):
                 raise SandboxError(f"{name} must be a function, got {function!r}")
-        self.function = _library.OUTPUT_FN()  # NULL
+        self.function = _library.NO_OUTPUT
         if on_stdout is not None or on_stderr is not None:
             self.function = _library.OUTPUT_FN(self._take)
 
@@ -328,7 +328,7 @@ class _Relay:
 
     def reraise(self) -> None:
         failure, self._failure = self._failure, None
-        self.function = _library.OUTPUT_FN()
+        self.function = _library.NO_OUTPUT  # it refers to this object
         if failure is not None:
             raise failure
 
