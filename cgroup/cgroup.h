@@ -8,8 +8,8 @@
  *	struct cgroup_box *box = NULL;
  *	cgroup_box_new(&caps, true, &box, err);		directories made, caps read back
  *	clone3(... CLONE_INTO_CGROUP, .cgroup = cgroup_box_clone_fd(box));
- *	  or, where that is -1 or clone3 does not know it: the new process itself writes
- *"0" into each of cgroup_box_join_fds before it runs anything that is not ours
+ *	  or, where that is -1 or not known: the new process itself writes "0" into each
+ *	  of cgroup_box_join_fds, before it runs anything that is not ours
  *	...
  *	cgroup_box_kill(box);				end everything in it
  *	cgroup_box_counters(box, &counters);		when everything in it has ended
@@ -17,19 +17,19 @@
  *
  * Where a box is joined through descriptors (v1), it can as well be made after the clone,
  * while the new process is busy with its own set-up; that takes the making of it, a fifth
- *of a millisecond for three hierarchies, off the start of a box.
+ * of a millisecond for three hierarchies, off the start of a box.
  *
  * Where boxes are put is found out once per process, at the first box: by reading, and on
  * some hosts by acting (docs/LIMITS.md): the calling process may be moved into a leaf of
- *its own delegated group, or systemd asked for a delegated scope that the calling process
- *then lives in. All functions may be called from any thread and after fork; one box is
- *used by one thread at a time, except for cgroup_box_kill, which any thread may call
- *meanwhile.
+ * its own delegated group, or systemd asked for a delegated scope that the calling
+ * process then lives in. All functions may be called from any thread and after fork; one
+ * box is used by one thread at a time, except for cgroup_box_kill, which any thread may
+ * call meanwhile.
  *
  * A box's directories are named husk-<16 hexadecimal digits> and live directly in the
- *place found: between two boxes nothing of ours exists. The descriptors held for a box
- *carry a lock on its directory, by which a sweeper tells a live box from what a dead
- *caller left.
+ * place found: between two boxes nothing of ours exists. The descriptors held for a box
+ * carry a lock on its directory, by which a sweeper tells a live box from what a dead
+ * caller left.
  */
 #ifndef CGROUP_CGROUP_H
 #define CGROUP_CGROUP_H

@@ -53,9 +53,9 @@ struct cgroup_mount {
 	char *point;
 };
 
+/* In the order of the table: later ones cover earlier ones. */
 struct cgroup_mounts {
-	struct cgroup_mount
-	    *list; /* in the order of the table: later ones cover earlier */
+	struct cgroup_mount *list;
 	size_t count;
 };
 
