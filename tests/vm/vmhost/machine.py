@@ -36,7 +36,8 @@ class Machine:
 
     def command(self, serial):
         """serial: the emulator's arguments for the two lines."""
-        words = f"console=ttyS0 panic=-1 mitigations=off husk.init={self.init}"
+        words = ("console=ttyS0 panic=-1 mitigations=off tsc=reliable "
+                 f"husk.init={self.init}")
         # One thread for both processors: with one each, this emulator at times runs on with
         # code that the other processor has patched, and the kernel hangs in its own int3.
         command = [
