@@ -62,8 +62,9 @@ struct box_spec {
 	bool enforce;
 	/* Held while the session lives: */
 	struct ids ids;
-	int init_fd;   /* the init program, sealed */
-	int caller_fd; /* pidfd of this process */
+	bool oom_protected; /* the caller's oom_score_adj is negative */
+	int init_fd;	    /* the init program, sealed */
+	int caller_fd;	    /* pidfd of this process */
 	pid_t caller_pid;
 	struct host_views *views;     /* runtime/layout.h */
 	struct box_mapping *mappings; /* heap */

@@ -155,6 +155,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->uid = spec->uid;
 	plan_header(plan)->gid = spec->gid;
 	plan_header(plan)->loopback = !spec->host_network;
+	plan_header(plan)->killable = spec->oom_protected;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
 			? tasks_with_init(spec)

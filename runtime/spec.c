@@ -122,6 +122,15 @@ static int map_owners(struct box_spec *spec, struct husk_error *err)
 	return r;
 }
 
+static bool is_oom_protected(void)
+{
+	char text[32];
+
+	return fd_read_text(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) >
+		   0 &&
+	       text[0] == '-';
+}
+
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 {
 	int r;
@@ -135,6 +144,7 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 	spec->views = host_views_new();
 	if (!spec->views)
 		return error_oom(err, "session");
+	spec->oom_protected = is_oom_protected();
 	spec->caller_pid = getpid();
 	spec->caller_fd = (int)syscall(SYS_pidfd_open, spec->caller_pid, 0);
 	if (spec->caller_fd < 0) {

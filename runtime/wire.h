@@ -101,6 +101,7 @@ struct wire_header {
 	uint32_t foreign;  /* 1: take the ids below, which are not the caller's */
 	uint32_t uid, gid; /* in the box */
 	uint32_t loopback; /* 1: bring lo up */
+	uint32_t killable; /* 1: give up the caller's protection from the OOM killer */
 	uint32_t ops, op_count;
 	uint32_t argv,
 	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */

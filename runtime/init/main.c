@@ -100,6 +100,22 @@ static void join_cgroups(struct init *init)
 	(void)STEP(init, STEP_CGROUP_NS, NULL, raw1(SYS_unshare, CLONE_NEWCGROUP));
 }
 
+/* A caller that is protected (a negative oom_score_adj) would pass that on, and with
+ * -1000 nothing in the box could be ended for its memory cap, proc_pid_oom_score_adj(5).
+ */
+static long give_up_oom_protection(void)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj",
+		       O_WRONLY | O_CLOEXEC, 0);
+	long r;
+
+	if (fd < 0)
+		return fd;
+	r = raw3(SYS_write, fd, "0", 1);
+	(void)raw1(SYS_close, fd);
+	return r < 0 ? r : 0;
+}
+
 _Noreturn void init_main(long *stack);
 void init_main(long *stack)
 {
@@ -116,6 +132,9 @@ void init_main(long *stack)
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_caller(&init));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_children(&init));
 	join_cgroups(&init);
+	if (init.plan->killable)
+		(void)STEP(&init, STEP_RLIMITS, "oom_score_adj",
+			   give_up_oom_protection());
 	mounts_apply(&init);
 	lock_hostname(&init);
 	lock_loopback(&init);
