@@ -203,6 +203,14 @@ static int check_code(const char *language, const char *code, size_t size,
 	return 0;
 }
 
+/* A file may begin with a byte order mark; python3 -c takes none. */
+static bool begins_with_mark(const char *code, size_t size)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return size >= sizeof(mark) - 1 && memcmp(code, mark, sizeof(mark) - 1) == 0;
+}
+
 int husk_session_run_code(husk_session *session, const char *language, const char *code,
 			  size_t size, const struct husk_call *call,
 			  husk_result **ret_result, struct husk_error *err)
@@ -221,7 +229,7 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 		r = check_call(session, &known, err);
 	if (r == 0)
 		r = check_code(language, code, size, &row, err);
-	if (r == 0 && size <= CODE_INLINE) {
+	if (r == 0 && size <= CODE_INLINE && !begins_with_mark(code, size)) {
 		text = strndup(code ? code : "", size);
 		if (!text)
 			r = error_oom(err, "code");
