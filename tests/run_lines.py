@@ -10,7 +10,7 @@ import fnmatch
 import os
 import re
 
-TAP = re.compile(r"(not ok|ok) (\d+)\s*(?:- )?(.*)$")
+TAP = re.compile(r"(not ok|ok) (\d+)(?:\s+(?:- )?(.*))?$")
 SKIP = re.compile(r"# SKIP\b\s*(.*)$", re.IGNORECASE)
 OWN = re.compile(r"(not ok|ok|skip) (\S+)(?: (.*))?$")
 PLAN = re.compile(r"1\.\.(\d+)$")
@@ -39,7 +39,7 @@ def read(text):
 
 def read_line(line):
     if tap := TAP.match(line):
-        kind, number, rest = tap.groups()
+        kind, number, rest = tap[1], tap[2], tap[3] or ""
         if skip := SKIP.search(rest):
             name = rest[:skip.start()].strip() or skip[1].strip()
             return Outcome("skip", name or number, skip[1].strip(), [])

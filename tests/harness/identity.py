@@ -17,7 +17,7 @@ PYTHON = "/usr/bin/python3"
 # Set in the program that was started again; holds the identity that it now has.
 ENTERED = "HUSK_TEST_ENTERED"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-COPIED = ("tests", "bindings", "examples", "include")
+COPIED = ("tests", "bindings", "docs", "examples", "include", "README.md")
 
 
 def entered(who):
@@ -78,6 +78,8 @@ def stage(root, build, folder, account):
         if os.path.isdir(source):
             shutil.copytree(source, os.path.join(folder, name), symlinks=True,
                             ignore=shutil.ignore_patterns("__pycache__", "*.o"))
+        elif os.path.isfile(source):
+            shutil.copy2(source, folder)
     copy_outputs(build, os.path.join(folder, "build"))
     for mine in ("home", "build/probes"):
         path = os.path.join(folder, mine)
