@@ -241,6 +241,20 @@ static void make_carrier(struct layout *layout)
 	plan_dir(plan, "empty", 0555);
 }
 
+/* Mount points below /tmp, which is a directory of the carrier and covers that of the root. */
+static void tmp_targets(struct plan *plan, const struct box_spec *spec)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct box_mount *mount = &spec->mounts[i];
+
+		if (strncmp(mount->target, "tmp/", 4) != 0)
+			continue;
+		plan_dirs(plan, mount->target, mount->source.directory);
+		if (!mount->source.directory)
+			plan_node(plan, mount->target, 0644);
+	}
+}
+
 static void add_code(struct plan *plan, const struct box_call *call)
 {
 	if (!call->code)
@@ -268,6 +282,7 @@ void layout_build(struct plan *plan, const struct box_spec *spec,
 	if (!host)
 		layout_dir_open(&layout);
 	make_carrier(&layout);
+	tmp_targets(plan, spec);
 	if (host)
 		layout_host_root(&layout);
 	else
