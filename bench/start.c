@@ -213,7 +213,7 @@ static int run_box(int n, const char *options, const char *program)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 3 ? atoi(argv[2]) : 0;
+	int n = argc > 3 ? (int)strtol(argv[2], NULL, 10) : 0;
 
 	if (n > 0 && strcmp(argv[1], "floor") == 0)
 		return run_floor(n, argv[3]);

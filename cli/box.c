@@ -139,7 +139,8 @@ static int call_box(husk_session *session, const struct cli_settings *settings,
 		call.on_output = cli_relay_output;
 		call.user = relay;
 		call.discard_output = 1;
-		/* Looking at a large workspace takes time, and nobody would see the list. */
+		/* Looking at a large workspace takes time, and nobody would see the list.
+		 */
 		call.skip_files = !settings->files;
 	}
 	if (box->language)

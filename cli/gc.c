@@ -21,11 +21,12 @@ int cli_gc(struct cli_settings *settings, size_t count, char **words)
 		return cli_say_error(&err);
 	if (settings->json)
 		size = snprintf(line, sizeof(line),
-				"{\"workspaces\":%" PRIu64 ",\"cgroups\":%" PRIu64 "}\n", workspaces,
-				groups);
+				"{\"workspaces\":%" PRIu64 ",\"cgroups\":%" PRIu64 "}\n",
+				workspaces, groups);
 	else
 		size = snprintf(line, sizeof(line),
-				"removed %" PRIu64 " workspaces and %" PRIu64 " control groups\n",
+				"removed %" PRIu64 " workspaces and %" PRIu64
+				" control groups\n",
 				workspaces, groups);
 	return cli_print(line, (size_t)size);
 }

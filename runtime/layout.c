@@ -241,7 +241,8 @@ static void make_carrier(struct layout *layout)
 	plan_dir(plan, "empty", 0555);
 }
 
-/* Mount points below /tmp, which is a directory of the carrier and covers that of the root. */
+/* Mount points below /tmp, which is a directory of the carrier and covers that of the
+ * root. */
 static void tmp_targets(struct plan *plan, const struct box_spec *spec)
 {
 	for (size_t i = 0; i < spec->mount_count; i++) {

@@ -11,9 +11,9 @@
 #include <sys/resource.h>
 
 enum {
-	SOCKET_INET = 2,	     /* AF_INET */
-	SOCKET_DGRAM = 2 | 02000000, /* SOCK_DGRAM | SOCK_CLOEXEC */
-	KEYCTL_JOIN_SESSION = 1,     /* KEYCTL_JOIN_SESSION_KEYRING */
+	SOCKET_INET = 2,	      /* AF_INET */
+	DGRAM_CLOEXEC = 2 | 02000000, /* SOCK_DGRAM | SOCK_CLOEXEC */
+	KEYCTL_JOIN_SESSION = 1,      /* KEYCTL_JOIN_SESSION_KEYRING */
 };
 
 void lock_hostname(struct init *init)
@@ -26,7 +26,7 @@ void lock_hostname(struct init *init)
 static long loopback_up(void)
 {
 	struct ifreq request;
-	long fd = raw3(SYS_socket, SOCKET_INET, SOCKET_DGRAM, 0);
+	long fd = raw3(SYS_socket, SOCKET_INET, DGRAM_CLOEXEC, 0);
 	long r;
 
 	if (fd < 0)

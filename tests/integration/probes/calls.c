@@ -5,8 +5,8 @@
  *	calls [here] native|i386|x32 NUMBER[:ARG...]...
  *
  * Each call is made in a child, so that one which is killed does not end the rest; with
- * `here` in the program itself. Lines: `NUMBER returned VALUE ERRNO` or `NUMBER killed SIG`.
- * An argument is a number in C's notation, or "bad" for an address where nothing is.
+ * `here` in the program itself. Lines: `NUMBER returned VALUE ERRNO` or `NUMBER killed
+ *SIG`. An argument is a number in C's notation, or "bad" for an address where nothing is.
  */
 #include <errno.h>
 #include <signal.h>
@@ -124,7 +124,8 @@ int main(int argc, char **argv)
 	struct call call;
 
 	if (argc < 3 + here || answer == MAP_FAILED) {
-		fprintf(stderr, "usage: calls [here] native|i386|x32 NUMBER[:ARG...]...\n");
+		fprintf(stderr,
+			"usage: calls [here] native|i386|x32 NUMBER[:ARG...]...\n");
 		return 2;
 	}
 	for (int i = 2 + here; i < argc; i++) {

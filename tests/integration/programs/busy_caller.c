@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A caller with plenty of its own: leaves descriptors open across exec, puts secrets where a
- * careless sandbox would copy them from, then runs the program it is given in a box and
- * prints what the box printed.
+ * A caller with plenty of its own: leaves descriptors open across exec, puts secrets
+ *where a careless sandbox would copy them from, then runs the program it is given in a
+ *box and prints what the box printed.
  *
  *	busy_caller enforce|best-effort COUNT PROG [ARG...]
  */
@@ -32,7 +32,8 @@ static void open_plenty(long count)
 	int pair[2];
 
 	for (long i = 0; i + 4 <= count; i += 4) {
-		if (open("/", O_RDONLY | O_DIRECTORY) < 0 || open("/etc/passwd", O_RDONLY) < 0 ||
+		if (open("/", O_RDONLY | O_DIRECTORY) < 0 ||
+		    open("/etc/passwd", O_RDONLY) < 0 ||
 		    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) {
 			perror("open");
 			exit(2);
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "best-effort") == 0)
 		options.limits = HUSK_LIMITS_BEST_EFFORT;
 	if (husk_session_open(&options, &session, &err) < 0 ||
-	    husk_session_run(session, (const char *const *)argv + 3, NULL, &result, &err) < 0) {
+	    husk_session_run(session, (const char *const *)argv + 3, NULL, &result,
+			     &err) < 0) {
 		fprintf(stderr, "%s: %s\n", err.where, err.message);
 		return 2;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callers in odd states. Takes one, runs a program in boxes from it, and looks whether the
- * library left the caller as it was.
+ * Callers in odd states. Takes one, runs a program in boxes from it, and looks whether
+ *the library left the caller as it was.
  *
  *	callers STATE enforce|best-effort REPORT RUNS PROG [ARG...]
  *
- * REPORT is a file, since some states have no standard streams. Its lines: `failed WORDS` for
- * a run that was not what it should be, `changed WHAT` for what is other than before, and
- * last `stdout` with the output of the last run on the lines that follow.
+ * REPORT is a file, since some states have no standard streams. Its lines: `failed WORDS`
+ *for a run that was not what it should be, `changed WHAT` for what is other than before,
+ *and last `stdout` with the output of the last run on the lines that follow.
  */
 #include <husk.h>
 
@@ -34,7 +34,8 @@ static FILE *report;
 static atomic_long ticks, reaped;
 static atomic_int stop;
 
-/* -- what a caller is ------------------------------------------------------------------- */
+/* -- what a caller is -------------------------------------------------------------------
+ */
 
 struct facts {
 	mode_t mask;
@@ -92,12 +93,14 @@ static void compare(const struct facts *a, const struct facts *b)
 	if (memcmp(&a->files, &b->files, sizeof(a->files)) != 0)
 		fprintf(report, "changed limit of descriptors\n");
 	if (a->dumpable != b->dumpable)
-		fprintf(report, "changed dumpable from %d to %d\n", a->dumpable, b->dumpable);
+		fprintf(report, "changed dumpable from %d to %d\n", a->dumpable,
+			b->dumpable);
 	if (a->nice != b->nice)
 		fprintf(report, "changed nice\n");
 }
 
-/* -- the states ------------------------------------------------------------------------- */
+/* -- the states -------------------------------------------------------------------------
+ */
 
 static void plain(void)
 {
@@ -124,7 +127,8 @@ static void handle_children(void)
 
 static void ignore_much(void)
 {
-	static const int much[] = {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM};
+	static const int much[] = {SIGPIPE, SIGTERM, SIGINT, SIGHUP,
+				   SIGCHLD, SIGUSR1, SIGALRM};
 
 	for (size_t i = 0; i < sizeof(much) / sizeof(much[0]); i++)
 		signal(much[i], SIG_IGN);
@@ -266,26 +270,37 @@ static const struct state {
 	const char *name;
 	void (*enter)(void);
 } states[] = {
-	{"blocked-signals", block_all},	  {"closed-0", closed_0},
-	{"closed-0-1", closed_0_1},	  {"closed-0-1-2", closed_0_1_2},
-	{"closed-and-taken", closed_and_taken}, {"files-20", files_20},
-	{"files-32", files_32},		  {"foreign-wait", foreign_wait},
-	{"handled-children", handle_children},
-	{"ignored-children", ignore_children}, {"ignored-much", ignore_much},
-	{"interval-timer", interval_timer}, {"lost-directory", lost_directory},
-	{"nice", nicer},		  {"no-new-privileges", no_new_privileges},
-	{"one-processor", one_processor}, {"plain", plain},
-	{"small-files", small_files},	  {"small-stack", plain},
-	{"umask-077", mask_077},
+    {"blocked-signals", block_all},
+    {"closed-0", closed_0},
+    {"closed-0-1", closed_0_1},
+    {"closed-0-1-2", closed_0_1_2},
+    {"closed-and-taken", closed_and_taken},
+    {"files-20", files_20},
+    {"files-32", files_32},
+    {"foreign-wait", foreign_wait},
+    {"handled-children", handle_children},
+    {"ignored-children", ignore_children},
+    {"ignored-much", ignore_much},
+    {"interval-timer", interval_timer},
+    {"lost-directory", lost_directory},
+    {"nice", nicer},
+    {"no-new-privileges", no_new_privileges},
+    {"one-processor", one_processor},
+    {"plain", plain},
+    {"small-files", small_files},
+    {"small-stack", plain},
+    {"umask-077", mask_077},
 };
 
-/* -- the runs --------------------------------------------------------------------------- */
+/* -- the runs ---------------------------------------------------------------------------
+ */
 
 struct job {
 	const char *const *argv;
 	long runs;
 	int limits;
-	int quiet, ticking; /* what the handler of the state must have seen: nothing, something */
+	int quiet, ticking; /* what the handler of the state must have seen: nothing,
+			       something */
 };
 
 static void run_once(husk_session *session, const struct job *job, int last)
@@ -299,7 +314,8 @@ static void run_once(husk_session *session, const struct job *job, int last)
 	}
 	if (!husk_result_success(result))
 		fprintf(report, "failed exit %d %s %s\n", husk_result_exit_code(result),
-			husk_result_fault(result) ? husk_result_fault_message(result) : "-",
+			husk_result_fault(result) ? husk_result_fault_message(result)
+						  : "-",
 			husk_result_stderr(result, NULL));
 	if (last)
 		fprintf(report, "stdout\n%s", husk_result_stdout(result, NULL));
@@ -328,10 +344,11 @@ static void *run_job(void *data)
 		run_once(session, job, 0);
 	look(&after);
 	compare(&before, &after);
-	/* What is opened once for the process stays open: so not compared with `before`. */
+	/* What is opened once for the process stays open: so not compared with `before`.
+	 */
 	if (open_files(&during) != open_files(&after))
-		fprintf(report, "changed open descriptors from %d to %d\n", open_files(&during),
-			open_files(&after));
+		fprintf(report, "changed open descriptors from %d to %d\n",
+			open_files(&during), open_files(&after));
 	if (job->quiet && ticks > 0)
 		fprintf(report, "changed SIGCHLD came %ld times\n", ticks);
 	if (job->ticking && ticks == 0)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes every step of starting a box fail, one after the other, and prints what came of it.
- * It sees the inside of the library: only there can a step be told to fail.
+ * Makes every step of starting a box fail, one after the other, and prints what came of
+ *it. It sees the inside of the library: only there can a step be told to fail.
  *
- *	failing_steps hooks			prints yes or no: can steps be made to fail?
- *	failing_steps run LIMITS DIR ERRNO	a line for each step (below); DIR: workspace
+ *	failing_steps hooks			prints yes or no: can steps be made to
+ *fail? failing_steps run LIMITS DIR ERRNO	a line for each step (below); DIR:
+ *workspace
  *
- * Lines: `step NAME FAULT EXIT STARTED DETAIL`, FAULT "none" where there is none; the program
- * in the box makes the file ran-NAME in the workspace. Last: `descriptors BEFORE AFTER`.
+ * Lines: `step NAME FAULT EXIT STARTED DETAIL`, FAULT "none" where there is none; the
+ *program in the box makes the file ran-NAME in the workspace. Last: `descriptors BEFORE
+ *AFTER`.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -48,16 +50,16 @@ static void run_failing(husk_session *session, uint32_t step, uint32_t error,
 	char file[64];
 	const char *const argv[] = {"touch", file, NULL};
 	struct box_call call = {
-		.argv = argv,
-		.envp = environment,
-		.search = "/usr/bin:/bin",
-		.workdir = "/workspace",
-		.timeout_us = TIMEOUT_US,
-		.max_output = 65536,
-		.cancel_fd = -1,
-		.cancel_fd2 = -1,
-		.inject_step = step,
-		.inject_errno = error,
+	    .argv = argv,
+	    .envp = environment,
+	    .search = "/usr/bin:/bin",
+	    .workdir = "/workspace",
+	    .timeout_us = TIMEOUT_US,
+	    .max_output = 65536,
+	    .cancel_fd = -1,
+	    .cancel_fd2 = -1,
+	    .inject_step = step,
+	    .inject_errno = error,
 	};
 	struct husk_error err = {0};
 

@@ -4,8 +4,9 @@
  *
  *	forked_caller enforce|best-effort [--in-child] PROG [ARG...]
  *
- * Prints the child's pid, then runs PROG in a box: in the parent, while the child sleeps on
- * with every descriptor of it; or, with --in-child, in the child, while the parent waits.
+ * Prints the child's pid, then runs PROG in a box: in the parent, while the child sleeps
+ *on with every descriptor of it; or, with --in-child, in the child, while the parent
+ *waits.
  */
 #include <husk.h>
 

@@ -4,11 +4,11 @@
  *
  *	many enforce|best-effort THREADS RUNS HAMMERS DIR
  *
- * THREADS threads share RUNS calls of one session, after a round of 4 calls each that makes
- * what is made once. HAMMERS more threads allocate and free without a pause meanwhile. Every
- * box prints a number of its own and every answer is compared. The private workspace is made
- * in DIR. Prints `failed COUNT WORDS`
- * (of the last), `descriptors A B`, `memory A B` (KiB) and `mounts A B`: before and after.
+ * THREADS threads share RUNS calls of one session, after a round of 4 calls each that
+ *makes what is made once. HAMMERS more threads allocate and free without a pause
+ *meanwhile. Every box prints a number of its own and every answer is compared. The
+ *private workspace is made in DIR. Prints `failed COUNT WORDS` (of the last),
+ *`descriptors A B`, `memory A B` (KiB) and `mounts A B`: before and after.
  */
 #include <husk.h>
 
@@ -52,7 +52,8 @@ static void run(long number)
 	}
 	if (husk_result_fault(result))
 		fails(husk_result_fault_name(result), husk_result_fault_message(result));
-	else if (strtol(husk_result_stdout(result, &size), NULL, 10) != number || size == 0)
+	else if (strtol(husk_result_stdout(result, &size), NULL, 10) != number ||
+		 size == 0)
 		fails("stdout", husk_result_stdout(result, NULL));
 	husk_result_free(result);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library by remote control: reads one JSON object a line, makes the call that its "op"
- * names, and answers with one JSON object a line. A test can so do things of its own between
- * two calls of one session.
+ * The library by remote control: reads one JSON object a line, makes the call that its
+ * "op" names, and answers with one JSON object a line. A test can so do things of its own
+ * between two calls of one session.
  *
- * Bytes (paths, data, streams) go as hex. Every answer holds "code"; a failed one "where",
- * "message", "hint" and "errno".
+ * Bytes (paths, data, streams) go as hex. Every answer holds "code"; a failed one
+ * "where", "message", "hint" and "errno".
  */
 #include <husk.h>
 
@@ -22,7 +22,8 @@ enum { LIST_MAX = 8192, STREAMED_MAX = 32 << 20 };
 static husk_session *session;
 static husk_cancel *cancel;
 
-/* -- bytes ------------------------------------------------------------------------------ */
+/* -- bytes ------------------------------------------------------------------------------
+ */
 
 static json_t *hex_of(const void *data, size_t size)
 {
@@ -112,7 +113,8 @@ static json_t *answer_of(int code, const struct husk_error *err)
 	return answer;
 }
 
-/* -- open and close --------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------
+ */
 
 static struct husk_mount *mounts_of(const json_t *request, size_t *ret_count)
 {
@@ -120,7 +122,8 @@ static struct husk_mount *mounts_of(const json_t *request, size_t *ret_count)
 	struct husk_mount *mounts = calloc(json_array_size(array) + 1, sizeof(*mounts));
 	size_t i;
 
-	json_array_foreach(array, i, mount) {
+	json_array_foreach(array, i, mount)
+	{
 		mounts[i].source = json_string_value(json_array_get(mount, 0));
 		mounts[i].target = json_string_value(json_array_get(mount, 1));
 		if (json_is_true(json_array_get(mount, 2)))
@@ -175,7 +178,8 @@ static json_t *do_close(const json_t *request)
 	return json_pack("{s:i}", "code", 0);
 }
 
-/* -- runs ------------------------------------------------------------------------------- */
+/* -- runs -------------------------------------------------------------------------------
+ */
 
 /* What the callback was given, stream by stream. */
 struct streamed {
@@ -224,9 +228,9 @@ static void read_call(const json_t *request, struct husk_call *call, char **ret_
 		call->stdin_fd = (int32_t)number_of(request, "stdin_fd");
 	}
 	call->cancel = json_object_get(request, "cancel_after_ms") ||
-				       json_object_get(request, "cancellable")
-			       ? cancel
-			       : NULL;
+			       json_object_get(request, "cancellable")
+			   ? cancel
+			   : NULL;
 }
 
 static void add_streamed(json_t *answer, struct streamed *streamed)
@@ -234,7 +238,8 @@ static void add_streamed(json_t *answer, struct streamed *streamed)
 	static const char *const names[] = {"streamed_stdout", "streamed_stderr"};
 
 	for (int i = 0; i < 2; i++) {
-		size_t kept = streamed->size[i] < STREAMED_MAX ? streamed->size[i] : STREAMED_MAX;
+		size_t kept =
+		    streamed->size[i] < STREAMED_MAX ? streamed->size[i] : STREAMED_MAX;
 
 		json_object_set_new(answer, names[i], hex_of(streamed->data[i], kept));
 		free(streamed->data[i]);
@@ -291,8 +296,8 @@ static json_t *do_run(const json_t *request)
 	if (delay && pthread_create(&thread, NULL, fire_later, &delay) != 0)
 		abort();
 	if (code)
-		r = husk_session_run_code(session, text_of(request, "language"), code, code_size,
-					  &call, &result, &err);
+		r = husk_session_run_code(session, text_of(request, "language"), code,
+					  code_size, &call, &result, &err);
 	else
 		r = husk_session_run(session, argv, &call, &result, &err);
 	if (delay)
@@ -335,7 +340,8 @@ static json_t *do_explain(const json_t *request)
 	return answer;
 }
 
-/* -- files ------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------
+ */
 
 static json_t *do_write(const json_t *request)
 {
@@ -356,8 +362,8 @@ static json_t *do_read(const json_t *request)
 	size_t size = 0, path_size;
 	char *path = bytes_of(request, "path", &path_size);
 	void *data = NULL;
-	int r = husk_session_read(session, path, number_of(request, "max_bytes"), &data, &size,
-				  &err);
+	int r = husk_session_read(session, path, number_of(request, "max_bytes"), &data,
+				  &size, &err);
 	json_t *answer = answer_of(r, &err);
 
 	if (r == 0)
@@ -376,12 +382,13 @@ static json_t *do_list(const json_t *request)
 	int r = husk_session_list(session, path, &listing, &err);
 	json_t *answer = answer_of(r, &err), *files = json_array();
 
-	for (size_t i = 0; r == 0 && i < husk_listing_count(listing) && i < LIST_MAX; i++) {
+	for (size_t i = 0; r == 0 && i < husk_listing_count(listing) && i < LIST_MAX;
+	     i++) {
 		const char *name = husk_listing_path(listing, i);
 
 		json_array_append_new(
-			files, json_pack("[o, I]", hex_of(name, strlen(name)),
-					 (json_int_t)husk_listing_size(listing, i)));
+		    files, json_pack("[o, I]", hex_of(name, strlen(name)),
+				     (json_int_t)husk_listing_size(listing, i)));
 	}
 	json_object_set_new(answer, "files", files);
 	json_object_set_new(answer, "count",
@@ -391,15 +398,16 @@ static json_t *do_list(const json_t *request)
 	return answer;
 }
 
-/* -- the loop --------------------------------------------------------------------------- */
+/* -- the loop ---------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *op;
 	json_t *(*function)(const json_t *request);
 } ops[] = {
-	{"cancel", do_cancel}, {"close", do_close}, {"explain", do_explain},
-	{"list", do_list},     {"open", do_open},   {"read", do_read},
-	{"run", do_run},       {"write", do_write},
+    {"cancel", do_cancel}, {"close", do_close}, {"explain", do_explain},
+    {"list", do_list},	   {"open", do_open},	{"read", do_read},
+    {"run", do_run},	   {"write", do_write},
 };
 
 static json_t *serve(const char *line)
