@@ -171,7 +171,7 @@ def targets_below_others(t):
     for folder in (data, inner, data / "deep"):
         folder.mkdir()
     (inner / "file").write_text("inner")
-    for target in ("/opt/a/b/c", "/srv/x", "/home/me", "/var/lib/y", "/root/z", "/tmp/t",
+    for target in ("/opt/a/b/c", "/srv/x", "/mnt/me", "/var/lib/y", "/root/z", "/tmp/t",
                    "/etc/mine", "/run/r"):
         ended(sh(t, f"cat {target}/file", options=("-v", f"{inner}:{target}:ro")), 0, "inner")
     ended(sh(t, "cat /data/deep/file", options=("-v", f"{data}:/data", "-v",
