@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What would change the machine if husk failed: run where the machine is the test's own."""
+
+import json
+import pathlib
+import subprocess
+import time
+
+from harness import check, equal, need, test
+from integration.boxes import ended, py, sh
+
+# The kernel's command line of the machines that tests/vm boots.
+MARK = "husk.init="
+SETTINGS = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
+            "/proc/sys/vm/overcommit_memory", "/proc/sys/net/ipv4/ip_forward",
+            "/proc/sys/kernel/sysrq")
+
+
+@need("own-machine")
+def own_machine(_context):
+    """A virtual machine that was made for the tests."""
+    if MARK in pathlib.Path("/proc/cmdline").read_text():
+        return None
+    return "only in a virtual machine of its own"
+
+
+@test(needs=("own-machine",))
+def settings_are_not_written(t):
+    before = {path: pathlib.Path(path).read_text() for path in SETTINGS}
+    script = "".join(f"echo 1 >{path}; " for path in (
+        *SETTINGS, "/proc/sysrq-trigger", "/proc/sys/fs/binfmt_misc/register",
+        "/sys/kernel/uevent_helper", "/sys/kernel/mm/ksm/run", "/proc/acpi/wakeup"))
+    for options in ((), ("--user", "1000"), ("--network", "host")):
+        ended(sh(t, script + "true", options=options))
+        equal({path: pathlib.Path(path).read_text() for path in SETTINGS}, before)
+
+
+@test(needs=("own-machine",))
+def processes_of_the_host_are_not_killed(t):
+    """Every number that a process of the host could have."""
+    code = """
+import os
+for pid in range(2, 40000):
+    if pid != os.getpid():
+        try:
+            os.kill(pid, 9)
+        except OSError:
+            pass
+print('end')
+"""
+    result = py(t, code)
+    check(result["stdout"] in ("end\n", ""), result)
+    ended(sh(t, "true"))
+
+
+@test(needs=("own-machine",), who=("root",))
+def a_stepped_clock(t):
+    """The wall clock is set an hour on and back during a run: nobody waits, nothing is
+    negative."""
+    process = subprocess.Popen([t.command, "run", "--json", "--timeout", "20", "--", "sleep", "2"],
+                               stdout=subprocess.PIPE, env=t.env, cwd=t.tmp)
+    for step in (3600, -3600):
+        time.sleep(0.5)
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + step)
+    out, _ = process.communicate()
+    result = json.loads(out)
+    ended(result)
+    check(1900 <= result["duration_ms"] < 15_000 * t.patience, result["duration_ms"])
