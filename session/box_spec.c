@@ -105,6 +105,7 @@ static int add_mounts(const struct husk_options *options, struct box_spec *spec,
 {
 	int r = 0;
 
+	spec->mount_count = 0;
 	if (options->mount_count == 0)
 		return 0;
 	if (options->mount_count > MOUNTS_MAX || !options->mounts)

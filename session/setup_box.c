@@ -200,10 +200,25 @@ static int fail_ended(const struct box_outcome *outcome, struct output *output,
 	return HUSK_E_SETUP;
 }
 
+/* 0: the command was run, and what became of it is its own doing. */
+static int fault_errno(const struct verdict *verdict, const struct box_outcome *outcome)
+{
+	switch (verdict->fault) {
+	case FAULT_TIMEOUT:
+		return ETIMEDOUT;
+	case FAULT_CANCELLED:
+		return ECANCELED;
+	case FAULT_STARTUP_FAILED:
+		return outcome->error ? outcome->error : ENOTSUP;
+	default:
+		return 0;
+	}
+}
+
 static int judge(const struct setup *setup, struct box_outcome *outcome,
 		 struct output *output, struct husk_error *err)
 {
-	struct verdict verdict;
+	struct verdict verdict = {.fault = FAULT_NONE};
 
 	verdict_reach(outcome, deadline_us(setup), &verdict);
 	if (verdict.fault == FAULT_NONE)
@@ -214,9 +229,7 @@ static int judge(const struct setup *setup, struct box_outcome *outcome,
 		  fault_name(verdict.fault), verdict.message,
 		  verdict.detail[0] ? ": " : "", verdict.detail);
 	if (err)
-		err->sys_errno = verdict.fault == FAULT_TIMEOUT	    ? ETIMEDOUT
-				 : verdict.fault == FAULT_CANCELLED ? ECANCELED
-								    : outcome->error;
+		err->sys_errno = fault_errno(&verdict, outcome);
 	error_hint(err, "%s", outcome->hint);
 	if (verdict.fault == FAULT_OOM)
 		error_hint(err, "raise the memory cap of the setup");
@@ -229,7 +242,7 @@ static int run_in(const struct setup *setup, const struct box_spec *spec,
 	CLEANUP_FREE const char **env = setup_command_env(setup->session->settings.env);
 	const char *const argv[] = {"sh", "-c", setup->command.text, NULL};
 	struct output output = {.how = &setup->how};
-	struct box_outcome outcome;
+	struct box_outcome outcome = {.error = 0};
 	struct box_call call = {
 	    .argv = argv,
 	    .envp = (const char *const *)env,
