@@ -145,13 +145,20 @@ class Session:
             finally:
                 done.release()
 
+        alone = False
         try:
-            _thread.start_new_thread(work, ())
-            done.acquire()
+            try:
+                _thread.start_new_thread(work, ())
+            except RuntimeError:  # there is none to be had, as at the end of a program
+                alone = True
+            if not alone:
+                done.acquire()
         except BaseException:
             cancel.fire()
             _wait(done, begun)
             raise
+        if alone:
+            return function(cancel)
         if failure:
             raise failure[0]
         return answer[0]
