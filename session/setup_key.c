@@ -82,6 +82,7 @@ static void add_settings(struct sha256 *hash, const struct husk_session *session
 	add_number(hash, spec->uid);
 	add_number(hash, spec->gid);
 	add_number(hash, network);
+	add_number(hash, spec->writable_root);
 	add_text(hash, command->text);
 	for (size_t i = 0; session->settings.env[i]; i++)
 		add_text(hash, session->settings.env[i]);
