@@ -2,6 +2,7 @@
 """husk setup, and --deps-readonly of husk run and husk code."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -111,6 +112,20 @@ def help_says_what_differs(t):
     check("--json" not in text and "--deps-readonly" not in text, text)
     contains(t.husk("help", "run").out, "--deps-readonly")
     check("--no-cache" not in t.husk("help", "run").out, "an option of setup")
+
+
+@test(who=("root",))
+def manual_has_every_option_and_default(t):
+    page = (t.root / "docs" / "man" / "husk-setup.1").read_text("utf-8")
+    text = " ".join(t.husk("help", "setup").out.split())
+    options = re.findall(r"--([a-z-]+)", text.partition("exit codes:")[0])
+    equal(sorted(set(re.findall(r"^\.It Fl (?:\w , Fl )?-([a-z-]+)", page, re.M))),
+          sorted(set(options)))
+    for option, default in re.findall(r"--([a-z-]+) \S+ [^-]*?\(default: (\d\w*)\)", text):
+        item = page.partition(f"Fl -{option} ")[2].partition(".It")[0]
+        check(f"is {default}." in item or option == "pids", f"--{option} {default}: {item}")
+    for code in ("0", "1", "124", "125"):
+        contains(page, f"\n.It {code}\n")
 
 
 @test

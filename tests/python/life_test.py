@@ -375,3 +375,16 @@ if __name__ == "__main__":
         print(pool.map(work, range(4)))
 """)
     equal(done.out, "['1\\n', '2\\n', '3\\n', '4\\n']\n")
+
+
+@test
+def calls_work_where_no_thread_can_be_made(t):
+    """As at the end of a program."""
+    done = program(t, OPEN + """
+import _thread
+def none(*_): raise RuntimeError("can't start new thread")
+husk._session._thread.start_new_thread = none
+print(box.run(["echo", "alone"]).stdout)
+""")
+    contains(done.out, "alone")
+    is_gone(done.out)
