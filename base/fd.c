@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,16 @@ int fd_write_all(int fd, const void *data, size_t size)
 		at += n;
 		size -= (size_t)n;
 	}
+	return 0;
+}
+
+int fd_may_write(size_t size)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    size > limit.rlim_cur)
+		return -EFBIG;
 	return 0;
 }
 

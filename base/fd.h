@@ -26,6 +26,10 @@ static inline int fd_take(int *fd)
 /* Write all of data; short writes are continued. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/* May this process write a file of that size? Past RLIMIT_FSIZE a write would send it
+ * SIGXFSZ, which ends it. 0 or -EFBIG. */
+int fd_may_write(size_t size);
+
 /* Read up to size bytes until end-of-file; returns how many there were. */
 ssize_t fd_read_full(int fd, void *data, size_t size);
 

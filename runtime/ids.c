@@ -28,6 +28,7 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool known;
+	uid_t euid; /* whose answer it is: a caller may change its ids */
 	struct ids ids;
 } chosen;
 
@@ -76,7 +77,7 @@ int ids_choose(struct ids *ret, struct husk_error *err)
 	int r = 0;
 
 	pthread_mutex_lock(&lock);
-	if (!chosen.known) {
+	if (!chosen.known || chosen.euid != geteuid()) {
 		n = fd_read_text(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map));
 		if (n < 0)
 			r = error_sys(err, (int)-n, "/proc/self/uid_map",
@@ -90,6 +91,7 @@ int ids_choose(struct ids *ret, struct husk_error *err)
 		if (r == 0 && !chosen.ids.foreign)
 			chosen.ids.gid = getegid();
 		chosen.known = r == 0;
+		chosen.euid = geteuid();
 	}
 	if (r == 0)
 		*ret = chosen.ids;

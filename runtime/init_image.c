@@ -32,7 +32,9 @@ static int make_memfd(void)
 		fd = memfd_create("husk-init", flags);
 	if (fd < 0)
 		return -errno;
-	r = fd_write_all(fd, husk_init_image, size);
+	r = fd_may_write(size);
+	if (r == 0)
+		r = fd_write_all(fd, husk_init_image, size);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS,

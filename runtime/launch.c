@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -25,6 +24,9 @@
 #include "runtime/rlimits.h"
 #include "runtime/run.h"
 #include "runtime/trees.h"
+
+/* How much later than the caller's deadline init's own is. */
+#define GRACE_US UINT64_C(1000000)
 
 static int injected(const struct run *run, uint32_t step)
 {
@@ -156,6 +158,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->gid = spec->gid;
 	plan_header(plan)->loopback = !spec->host_network;
 	plan_header(plan)->killable = spec->oom_protected;
+	plan_header(plan)->deadline_us = run->begin_us + run->call->timeout_us + GRACE_US;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
 			? tasks_with_init(spec)
@@ -165,23 +168,12 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	return plan_finish(plan, err);
 }
 
-/* Past the limit a write would send this process SIGXFSZ, which ends it. */
-static int within_file_limit(size_t size)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    size > limit.rlim_cur)
-		return -EFBIG;
-	return 0;
-}
-
 static int hand_over(struct run *run, const struct plan *plan)
 {
 	int r = injected(run, STEP_PLAN);
 
 	if (r == 0)
-		r = within_file_limit(plan->block.size);
+		r = fd_may_write(plan->block.size);
 	if (r < 0)
 		return r;
 	run->block_fd = memfd_create("husk-plan", MFD_CLOEXEC);

@@ -47,6 +47,7 @@ static const struct {
 	enum mask mask;
 	const char *reason;
 } proc_masks[] = {
+    {"proc/1", MASK_READ_ONLY, "init: its scheduling group and scores"},
     {"proc/acpi", MASK_DIR, "hardware"},
     {"proc/asound", MASK_DIR, "hardware"},
     {"proc/bus", MASK_READ_ONLY, "hardware"},
@@ -135,7 +136,10 @@ static void dev_mounts(struct plan *plan)
 	for (size_t i = 0; i < COUNT(devices); i++) {
 		(void)snprintf(path, sizeof(path), "dev/%s", devices[i]);
 		(void)snprintf(host, sizeof(host), "/%s", path);
-		plan_bind(plan, host, path, 0, STEP_MOUNT_TREE);
+		/* Read-only guards the node (its times, its mode), not the device. */
+		plan_bind(plan, host, path,
+			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+			  STEP_MOUNT_TREE);
 	}
 	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC,
 		"newinstance,ptmxmode=0666,mode=0600", 0);

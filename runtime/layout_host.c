@@ -160,9 +160,17 @@ static void own_directories(struct plan *plan)
 
 	for (size_t i = 0; i < COUNT(dirs); i++)
 		plan_dir(plan, dirs[i], 0755);
-	plan_symlink(plan, "var/run", "/run");
-	plan_symlink(plan, "var/tmp", "/tmp");
-	plan_symlink(plan, "etc/mtab", "/proc/self/mounts");
+}
+
+/* After everything else: nothing that is made may pass through a link, which would still
+ * lead to the host. Where a mount target took a link's place, the link is not needed. */
+static void own_links(struct plan *plan, const struct host_views *views)
+{
+	for (size_t i = 0; i < views->link_count; i++)
+		plan_symlink(plan, views->links[i].name, views->links[i].target);
+	plan_symlink(plan, "var/run", "../run");
+	plan_symlink(plan, "var/tmp", "../tmp");
+	plan_symlink(plan, "etc/mtab", "../proc/self/mounts");
 	plan_symlink(plan, "etc/os-release", "../usr/lib/os-release");
 }
 
@@ -207,8 +215,6 @@ void layout_host_fill(struct layout *layout)
 	struct plan *plan = layout->plan;
 
 	own_directories(plan);
-	for (size_t i = 0; i < views->link_count; i++)
-		plan_symlink(plan, views->links[i].name, views->links[i].target);
 	for (size_t i = 0; i < views->view_count; i++) {
 		const struct host_view *view = &views->views[i];
 
@@ -220,5 +226,6 @@ void layout_host_fill(struct layout *layout)
 	}
 	layout_etc(layout, "", true);
 	user_targets(layout);
+	own_links(plan, views);
 	view_mounts(layout);
 }

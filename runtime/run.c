@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,14 +105,19 @@ int box_run(const struct box_spec *spec, const struct box_call *call,
 	    struct box_outcome *ret, struct husk_error *err)
 {
 	struct run *run;
-	int r;
+	int r, cancel_state;
 
+	/* A thread that is cancelled in the middle would leave a box without its keeper.
+	 */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	memset(ret, 0, sizeof(*ret));
 	ret->out = BUFFER_INIT(call->discard ? 0 : call->max_output);
 	ret->err = BUFFER_INIT(call->discard ? 0 : call->max_output);
 	run = run_new(spec, call, ret);
-	if (!run)
+	if (!run) {
+		pthread_setcancelstate(cancel_state, NULL);
 		return error_oom(err, "run");
+	}
 	r = run_launch(run, err);
 	if (r == 0)
 		run_supervise(run);
@@ -119,6 +125,7 @@ int box_run(const struct box_spec *spec, const struct box_call *call,
 		read_counters(run);
 	ret->wall_us = run_clock() - run->begin_us;
 	run_free(run);
+	pthread_setcancelstate(cancel_state, NULL);
 	return r < 0 ? r : 0;
 }
 

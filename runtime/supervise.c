@@ -104,13 +104,7 @@ static void note_report(struct run *run, const struct wire_report *report)
 		outcome->end = BOX_ENDED;
 		outcome->started = true;
 		outcome->status = report->status;
-		outcome->denied = report->denied;
-		outcome->denied_main = report->denied_main != 0;
 		outcome->filter_kills = report->filter_kills != 0;
-		if (report->denied > 0)
-			(void)seccomp_syscall_name(report->denied_arch, report->denied_nr,
-						   outcome->denied_call,
-						   sizeof(outcome->denied_call));
 		break;
 	}
 }
@@ -240,12 +234,23 @@ static void end_orphan(struct run *run)
 	}
 }
 
+/* Init has ended and the shim, which waits for it, follows at once, unless somebody has
+ * stopped it. */
+static void end_shim(const struct run *run)
+{
+	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
+
+	if (poll(&shim, 1, KILL_RETRY_MS) == 0)
+		(void)syscall(SYS_pidfd_send_signal, run->shim_fd, SIGKILL, NULL, 0);
+}
+
 /* Wait for the shim, which waits for init; with init the kernel has ended everything in
  * the box. The streams are served meanwhile, so that nothing waits for us. */
 static void reap(struct run *run, struct streams *streams, bool killed)
 {
 	struct pollfd fds[WATCH_COUNT];
 	siginfo_t info = {0};
+	struct pollfd *init = &fds[WATCH_IN]; /* input is over: its place is free */
 	uint64_t kill_at = killed ? run_clock() + ASK_MS * 1000 : UINT64_MAX;
 
 	for (;;) {
@@ -257,7 +262,8 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 		}
 		set_watch(fds, run, streams);
 		fds[WATCH_CHANNEL].fd = fds[WATCH_CANCEL].fd = fds[WATCH_CANCEL2].fd = -1;
-		fds[WATCH_IN].fd = fds[WATCH_STDIN].fd = -1;
+		fds[WATCH_STDIN].fd = -1;
+		*init = (struct pollfd){.fd = run->stub.init_pidfd, .events = POLLIN};
 		/* A stream that never rests must not keep the clock from being looked at.
 		 */
 		if (poll(fds, WATCH_COUNT,
@@ -265,6 +271,10 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 			continue;
 		if (fds[WATCH_SHIM].revents)
 			break;
+		if (init->revents) {
+			end_shim(run);
+			continue;
+		}
 		serve_streams(streams, fds);
 	}
 	/* The raw call gives the resource usage as well, waitid(2). */
@@ -275,10 +285,21 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 	streams_take(streams, 2, DRAIN);
 }
 
+/* What init wrote down while it lived, also where it was killed before it could report.
+ */
 static void note_progress(struct run *run)
 {
-	if (run->outcome->end == BOX_TIMED_OUT || run->outcome->end == BOX_CANCELLED)
-		run->outcome->started = read_progress(run).started != 0;
+	struct box_outcome *outcome = run->outcome;
+	struct wire_progress progress = read_progress(run);
+
+	if (outcome->end == BOX_TIMED_OUT || outcome->end == BOX_CANCELLED)
+		outcome->started = progress.started != 0;
+	outcome->denied = progress.denied;
+	outcome->denied_main = progress.denied_main != 0;
+	if (progress.denied > 0)
+		(void)seccomp_syscall_name(progress.denied_arch, progress.denied_nr,
+					   outcome->denied_call,
+					   sizeof(outcome->denied_call));
 }
 
 void run_supervise(struct run *run)

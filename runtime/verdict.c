@@ -50,8 +50,13 @@ static void timed_out(const struct box_outcome *outcome, uint64_t timeout_us,
 	(void)snprintf(ret->message, sizeof(ret->message),
 		       "the deadline of %llu.%03llu s passed and the box was ended",
 		       ms / 1000, ms % 1000);
-	(void)snprintf(ret->detail, sizeof(ret->detail), "%s",
-		       outcome->started ? "" : "the program had not started yet");
+	if (!outcome->started)
+		(void)snprintf(ret->detail, sizeof(ret->detail),
+			       "the program had not started yet");
+	else if (outcome->denied > 0)
+		(void)snprintf(ret->detail, sizeof(ret->detail),
+			       "before that, a denied system call ended a process: %s",
+			       outcome->denied_call);
 }
 
 static void startup_failed(const struct box_outcome *outcome, struct verdict *ret)

@@ -86,8 +86,11 @@ struct wire_rlimit {
 
 /* How far the start came; written by init. */
 struct wire_progress {
-	uint32_t step;	  /* enum step now being done */
-	uint32_t started; /* 1: the program was executed */
+	uint32_t step;			 /* enum step now being done */
+	uint32_t started;		 /* 1: the program was executed */
+	uint32_t denied;		 /* tasks killed for a denied system call */
+	uint32_t denied_main;		 /* 1: the main process was one of them */
+	uint32_t denied_nr, denied_arch; /* the first of these calls */
 };
 
 struct wire_header {
@@ -98,10 +101,11 @@ struct wire_header {
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
 	int32_t join_fds[WIRE_JOIN_MAX];
 	uint32_t join_count;
-	uint32_t foreign;  /* 1: take the ids below, which are not the caller's */
-	uint32_t uid, gid; /* in the box */
-	uint32_t loopback; /* 1: bring lo up */
-	uint32_t killable; /* 1: give up the caller's protection from the OOM killer */
+	uint32_t foreign;     /* 1: take the ids below, which are not the caller's */
+	uint32_t uid, gid;    /* in the box */
+	uint32_t loopback;    /* 1: bring lo up */
+	uint64_t deadline_us; /* monotonic clock: init ends the box then by itself */
+	uint32_t killable;    /* 1: give up the caller's protection from the OOM killer */
 	uint32_t ops, op_count;
 	uint32_t argv,
 	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
@@ -125,15 +129,12 @@ enum wire_message {
 };
 
 struct wire_report {
-	uint32_t message;     /* enum wire_message */
-	uint32_t step;	      /* WIRE_FAILED: enum step */
-	int32_t error;	      /* WIRE_FAILED, WIRE_NO_PROGRAM: errno */
-	int32_t status;	      /* WIRE_ENDED: raw wait status of the main process */
-	uint32_t denied;      /* tasks that were killed for a denied system call */
-	uint32_t denied_main; /* 1: the main process was one of them */
-	uint32_t denied_nr, denied_arch; /* the first of these calls */
-	uint32_t filter_kills;		 /* 1: no listener, the filter kills by itself */
-	uint32_t found;			 /* WIRE_NO_PROGRAM: 1 where the file is there */
+	uint32_t message;      /* enum wire_message */
+	uint32_t step;	       /* WIRE_FAILED: enum step */
+	int32_t error;	       /* WIRE_FAILED, WIRE_NO_PROGRAM: errno */
+	int32_t status;	       /* WIRE_ENDED: raw wait status of the main process */
+	uint32_t filter_kills; /* 1: no listener, the filter kills by itself */
+	uint32_t found;	       /* WIRE_NO_PROGRAM: 1 where the file is there */
 	char subject[232]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty
 			    */
 };

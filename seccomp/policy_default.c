@@ -11,11 +11,13 @@
 #include "seccomp/policy_row.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -28,6 +30,11 @@ enum {
 	SOCKET_TYPE = 0xf, /* the kernel's SOCK_TYPE_MASK; the rest are flags */
 	PERSONA_FREE = 0x0008 | 0x20000 | 0x40000, /* LINUX32, UNAME26, NO_RANDOMIZE */
 	PROTOCOL_MPTCP = 262,
+	SET_ID = S_ISUID | S_ISGID,
+	TEMP_FILE = 020000000, /* what O_TMPFILE has beside O_DIRECTORY */
+	IOPRIO_PROCESS = 1,    /* ioprio_set(2) has no header of its own */
+	IOPRIO_GROUP = 2,
+	IOPRIO_USER = 3,
 };
 
 /* Either internet family: the two differ in one bit. */
@@ -43,14 +50,24 @@ static const struct seccomp_row rows[] = {
     KILL("acct", "process accounting of the whole host"),
     FAIL("add_key", ENOSYS, "keyrings are not namespaced"),
     FAIL("bpf", EPERM, "programs in the kernel; libraries probe for it"),
+    FAIL_IF("chmod", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(1, SET_ID)),
     FAIL("chroot", EPERM, "the root is the box's; needs a capability"),
     FAIL("clock_settime", EPERM, "the host's clock; date and test suites try it"),
     FAIL("clock_settime64", EPERM, "the host's clock; date and test suites try it"),
     KILL_IF("clone", "namespaces inside a box open kernel code to it",
 	    HAS(0, CLONE_NEW_ANY)),
     FAIL("clone3", ENOSYS, "flags lie in memory; C libraries fall back to clone"),
+    FAIL_IF("creat", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(1, SET_ID)),
     KILL("delete_module", "kernel modules"),
     FAIL("fanotify_init", EPERM, "watches of whole mounts; once for root alone"),
+    FAIL_IF("fchmod", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(1, SET_ID)),
+    FAIL_IF("fchmodat", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(2, SET_ID)),
+    FAIL_IF("fchmodat2", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(2, SET_ID)),
     KILL("finit_module", "kernel modules"),
     KILL("fsconfig", "mounts"),
     KILL("fsmount", "mounts"),
@@ -68,6 +85,10 @@ static const struct seccomp_row rows[] = {
     FAIL_IF("ioctl", EPERM, "takes over the console's output", IS(1, TIOCCONS)),
     FAIL("ioperm", EPERM, "hardware ports; hardware listers try it"),
     FAIL("iopl", EPERM, "hardware ports; hardware listers try it"),
+    FAIL_IF2("ioprio_set", EPERM, "init is ours", IS(0, IOPRIO_PROCESS), IS(1, 1)),
+    FAIL_IF2("ioprio_set", EPERM, "init is ours", IS(0, IOPRIO_GROUP), IS(1, 1)),
+    FAIL_IF("ioprio_set", EPERM, "all processes of a user, init among them",
+	    IS(0, IOPRIO_USER)),
     FAIL("kcmp", ENOSYS, "order of kernel addresses; graphics libraries ask"),
     KILL("kexec_file_load", "replaces the kernel"),
     KILL("kexec_load", "replaces the kernel"),
@@ -81,19 +102,32 @@ static const struct seccomp_row rows[] = {
 	    FIELD(1, S_IFMT, S_IFCHR)),
     FAIL_IF("mknod", EPERM, "device nodes; pipes and sockets are free",
 	    FIELD(1, S_IFMT, S_IFBLK)),
+    FAIL_IF("mknod", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(1, SET_ID)),
     FAIL_IF("mknodat", EPERM, "device nodes; pipes and sockets are free",
 	    FIELD(2, S_IFMT, S_IFCHR)),
     FAIL_IF("mknodat", EPERM, "device nodes; pipes and sockets are free",
 	    FIELD(2, S_IFMT, S_IFBLK)),
+    FAIL_IF("mknodat", EPERM, "a set-id program would outlive the box on the host",
+	    HAS(2, SET_ID)),
     FAIL("modify_ldt", ENOSYS, "segments for 16-bit programs; a line of kernel holes"),
     KILL("mount", "mounts"),
     KILL("mount_setattr", "mounts"),
     KILL("move_mount", "mounts"),
     FAIL("move_pages", ENOSYS, "memory placement is the host's"),
     FAIL("nfsservctl", ENOSYS, "the kernel's file server; gone since 3.1"),
+    FAIL_IF2("open", EPERM, "a set-id program would outlive the box on the host",
+	     HAS(1, O_CREAT), HAS(2, SET_ID)),
+    FAIL_IF2("open", EPERM, "a set-id program would outlive the box on the host",
+	     HAS(1, TEMP_FILE), HAS(2, SET_ID)),
     FAIL("open_by_handle_at", ENOSYS, "opens files by number, past every directory"),
     KILL("open_tree", "mounts"),
     KILL("open_tree_attr", "mounts"),
+    FAIL_IF2("openat", EPERM, "a set-id program would outlive the box on the host",
+	     HAS(2, O_CREAT), HAS(3, SET_ID)),
+    FAIL_IF2("openat", EPERM, "a set-id program would outlive the box on the host",
+	     HAS(2, TEMP_FILE), HAS(3, SET_ID)),
+    FAIL("openat2", ENOSYS, "the mode lies in memory; programs fall back to openat"),
     FAIL("perf_event_open", ENOSYS, "measures the host; a line of kernel holes"),
     PASS_IF("personality", "the flags that setarch and debuggers use",
 	    FIELD(0, 0xffffffff & ~PERSONA_FREE, 0)),
@@ -101,17 +135,26 @@ static const struct seccomp_row rows[] = {
     FAIL("personality", EPERM, "old execution domains"),
     FAIL("pidfd_getfd", ENOSYS, "takes descriptors out of other processes"),
     KILL("pivot_root", "mounts"),
+    FAIL_IF("prlimit64", EPERM, "init is ours", IS(0, 1)),
     FAIL("process_vm_readv", ENOSYS, "memory of other processes; strace falls back"),
     FAIL("process_vm_writev", ENOSYS, "memory of other processes; strace falls back"),
     FAIL("quotactl", EPERM, "disk quotas; file servers ask"),
     FAIL("quotactl_fd", EPERM, "disk quotas; file servers ask"),
     KILL("reboot", "stops the machine"),
     FAIL("request_key", ENOSYS, "keyrings are not namespaced"),
+    FAIL_IF("sched_setaffinity", EPERM, "init is ours", IS(0, 1)),
+    FAIL_IF("sched_setattr", EPERM, "init is ours", IS(0, 1)),
+    FAIL_IF("sched_setparam", EPERM, "init is ours", IS(0, 1)),
+    FAIL_IF("sched_setscheduler", EPERM, "init is ours", IS(0, 1)),
     FAIL("set_mempolicy", ENOSYS, "memory placement is the host's; libnuma asks"),
     FAIL("set_mempolicy_home_node", ENOSYS, "memory placement is the host's"),
     FAIL("setdomainname", EPERM, "the box's name is given"),
     FAIL("sethostname", EPERM, "the box's name is given"),
     KILL("setns", "enters other namespaces"),
+    FAIL_IF2("setpriority", EPERM, "init is ours", IS(0, PRIO_PROCESS), IS(1, 1)),
+    FAIL_IF2("setpriority", EPERM, "init is ours", IS(0, PRIO_PGRP), IS(1, 1)),
+    FAIL_IF("setpriority", EPERM, "all processes of a user, init among them",
+	    IS(0, PRIO_USER)),
     FAIL("settimeofday", EPERM, "the host's clock; date and test suites try it"),
     PASS_IF("socket", "local sockets", IS(0, AF_UNIX)),
     FAIL_IF2("socket", EPERM, "raw packets; needs a capability", INTERNET,

@@ -201,7 +201,6 @@ static const struct seccomp_row rows[] = {
     PASS("olduname", "names of the system"),
     PASS("open", "files"),
     PASS("openat", "files"),
-    PASS("openat2", "files"),
     PASS("pause", "signals"),
     PASS("pidfd_open", "processes"),
     PASS("pidfd_send_signal", "processes"),

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,23 +186,12 @@ static int write_named(int dir, const char *name, const void *data, size_t size)
 	return r;
 }
 
-/* Past the limit a write would send this process SIGXFSZ, which ends it. */
-static int check_size_limit(size_t size)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    size > limit.rlim_cur)
-		return -EFBIG;
-	return 0;
-}
-
 static int write_in(int dir, const char *name, const void *data, size_t size)
 {
 	int r = check_target(dir, name), is_free = r;
 
 	if (r >= 0)
-		r = check_size_limit(size);
+		r = fd_may_write(size);
 	if (r < 0)
 		return r;
 	r = write_unnamed(dir, name, is_free == 1, data, size);

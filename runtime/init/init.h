@@ -28,7 +28,6 @@ struct init {
 	int signal_fd;	 /* SIGCHLD */
 	int listener_fd; /* seccomp notifications, or -1 */
 	int main_pid;
-	uint32_t denied, denied_main, denied_nr, denied_arch;
 	uint32_t filter_kills; /* there is no listener: the filter kills by itself */
 	int slots[WIRE_SLOTS];
 };

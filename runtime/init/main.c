@@ -131,6 +131,8 @@ void init_main(long *stack)
 	(void)STEP(&init, STEP_SET_IDS, NULL, take_ids(init.plan));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_caller(&init));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_children(&init));
+	/* A session of its own: what the box does to its scheduling group is its own. */
+	(void)raw0(SYS_setsid);
 	join_cgroups(&init);
 	if (init.plan->killable)
 		(void)STEP(&init, STEP_RLIMITS, "oom_score_adj",

@@ -136,7 +136,7 @@ static long op_file(struct init *init, const struct wire_op *op)
 	long fd, r = 0;
 
 	fd = raw4(SYS_openat, init->root_fd, plan_text(init, op->a),
-		  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->x);
+		  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, op->x);
 	if (fd < 0)
 		return fd;
 	while (done < op->y && r >= 0) {
@@ -251,11 +251,13 @@ static long apply(struct init *init, const struct wire_op *op)
 		r = raw3(SYS_mkdirat, init->root_fd, a, op->x);
 		return r == -EEXIST ? 0 : r;
 	case WIRE_NODE:
-		return raw4(SYS_mknodat, init->root_fd, a, REGULAR | op->x, 0);
+		r = raw4(SYS_mknodat, init->root_fd, a, REGULAR | op->x, 0);
+		return r == -EEXIST ? 0 : r;
 	case WIRE_FILE:
 		return op_file(init, op);
 	case WIRE_SYMLINK:
-		return raw3(SYS_symlinkat, plan_text(init, op->b), init->root_fd, a);
+		r = raw3(SYS_symlinkat, plan_text(init, op->b), init->root_fd, a);
+		return r == -EEXIST ? 0 : r;
 	case WIRE_OVERLAY:
 		return op_overlay(init, op);
 	case WIRE_FS:
@@ -311,6 +313,9 @@ static long close_trees(const struct init *init)
 			    init->plan->stdin_fd,   init->plan->stdout_fd,
 			    init->plan->stderr_fd,  init->signal_fd};
 	int highest = 0;
+
+	(void)raw1(SYS_close, init->carrier_fd);
+	(void)raw1(SYS_close, init->root_fd);
 
 	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
 		highest = keep[i] > highest ? keep[i] : highest;

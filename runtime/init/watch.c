@@ -12,29 +12,37 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { KERNEL_SIGSET = 8 };
+enum {
+	KERNEL_SIGSET = 8,
+	CLOCK_MONOTONIC_ID = 1, /* CLOCK_MONOTONIC */
+};
+
+struct span {
+	int64_t s, ns;
+};
 
 /* One denied system call: note the first, end the task. Its process must not be able to
  * handle, block or ignore this, so it is SIGKILL; the library reports it as SIGSYS. */
 static void answer(struct init *init)
 {
+	struct wire_progress *progress = &init->plan->progress;
 	struct seccomp_notif request;
 
 	memset(&request, 0, sizeof(request));
 	if (raw3(SYS_ioctl, init->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
 		return;
-	if (init->denied == 0) {
-		init->denied_nr = (uint32_t)request.data.nr;
-		init->denied_arch = request.data.arch;
+	if (progress->denied == 0) {
+		progress->denied_nr = (uint32_t)request.data.nr;
+		progress->denied_arch = request.data.arch;
 	}
-	init->denied++;
+	progress->denied++;
 	/* A thread of the main process is found under its group. */
 	if (init->main_pid > 0 && raw3(SYS_tgkill, init->main_pid, request.pid, 0) == 0) {
-		if (!init->denied_main) {
-			init->denied_nr = (uint32_t)request.data.nr;
-			init->denied_arch = request.data.arch;
+		if (!progress->denied_main) {
+			progress->denied_nr = (uint32_t)request.data.nr;
+			progress->denied_arch = request.data.arch;
 		}
-		init->denied_main = 1;
+		progress->denied_main = 1;
 	}
 	(void)raw2(SYS_kill, request.pid, SIGKILL);
 }
@@ -70,13 +78,26 @@ static _Noreturn void finish(struct init *init, int status)
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_ENDED;
 	report.status = status;
-	report.denied = init->denied;
-	report.denied_main = init->denied_main;
-	report.denied_nr = init->denied_nr;
-	report.denied_arch = init->denied_arch;
 	report.filter_kills = init->filter_kills;
 	report_send(init, &report);
 	init_exit(0);
+}
+
+/* What is left until the box's own last deadline. The caller keeps a nearer one; this is
+ * for a caller that is stopped, or that lost the thread that made the call. */
+static long time_left(const struct init *init, struct span *ret)
+{
+	struct span now = {0, 0};
+	uint64_t now_us;
+
+	(void)raw2(SYS_clock_gettime, CLOCK_MONOTONIC_ID, &now);
+	now_us = (uint64_t)now.s * 1000000 + (uint64_t)now.ns / 1000;
+	if (now_us >= init->plan->deadline_us)
+		return 0;
+	now_us = init->plan->deadline_us - now_us;
+	ret->s = (int64_t)(now_us / 1000000);
+	ret->ns = (int64_t)(now_us % 1000000 * 1000);
+	return 1;
 }
 
 void watch_until_end(struct init *init)
@@ -91,9 +112,18 @@ void watch_until_end(struct init *init)
 	fds[3].fd = init->plan->channel_fd;
 	fds[0].events = fds[1].events = fds[2].events = fds[3].events = POLLIN;
 	for (;;) {
+		struct span span;
+		long r;
+
+		if (!time_left(init, &span))
+			finish(init, SIGKILL);
 		fds[2].fd = init->listener_fd;
-		if (raw5(SYS_ppoll, fds, 4, NULL, NULL, KERNEL_SIGSET) < 0)
+		r = raw5(SYS_ppoll, fds, 4, &span, NULL, KERNEL_SIGSET);
+		if (r == -EINTR || r == 0)
 			continue;
+		/* Who cannot see what happens must not go on: the box ends with us. */
+		if (r < 0)
+			init_exit(1);
 		/* The caller is gone: so is the box. */
 		if (fds[1].revents)
 			init_exit(1);

@@ -29,7 +29,6 @@ enum {
 struct outcome {
 	uint32_t step; /* 0: executed */
 	long error;
-	uint32_t found;
 };
 
 void workload_place_stdio(struct init *init)
@@ -118,49 +117,65 @@ static long install_filter(struct init *init)
 	return raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-static long execute(const char *path, char **argv, char **envp, uint32_t *found)
+/* The next candidate of a search through PATH, into path; an empty element is the working
+ * directory. Returns what is left of the search, or NULL after the last. */
+static const char *next_candidate(const char *search, const char *name,
+				  char path[PATH_LIMIT])
 {
-	long r = raw3(SYS_execve, path, argv, envp);
+	size_t n = 0, size = strlen(name);
 
-	if (r == -ENOENT || r == -ENOTDIR) {
-		/* The file may be there and its interpreter not. */
-		if (raw3(SYS_faccessat, AT_FDCWD, path, 0) == 0)
-			*found = 1;
-	} else {
-		*found = 1;
+	while (search[n] != '\0' && search[n] != ':')
+		n++;
+	path[0] = '\0'; /* too long: nothing is there */
+	if (n + 1 + size + 1 <= PATH_LIMIT) {
+		memcpy(path, search, n);
+		if (n > 0)
+			path[n] = '/';
+		memcpy(path + n + (n > 0), name, size + 1);
 	}
-	return r;
+	return search[n] == '\0' ? NULL : search + n + 1;
 }
 
-/* As execvp(3) searches, but without its fall-back to a shell: an empty element is the
- * working directory, a candidate that may not be executed is passed over and remembered.
- */
-static long execute_search(const char *search, char **argv, char **envp, uint32_t *found)
+/* As execvp(3) searches, but without its fall-back to a shell: a candidate that may not
+ * be executed is passed over and remembered. It makes no call but execve: the filter of a
+ * user's profile may forbid whatever else one would like to know. */
+static long execute(const char *search, char **argv, char **envp)
 {
 	static char path[PATH_LIMIT];
-	size_t name = strlen(argv[0]);
 	long r, result = -ENOENT;
 
-	for (;;) {
-		size_t n = 0;
-
-		while (search[n] != '\0' && search[n] != ':')
-			n++;
-		if (n + 1 + name + 1 <= sizeof(path)) {
-			memcpy(path, search, n);
-			if (n > 0)
-				path[n] = '/';
-			memcpy(path + n + (n > 0), argv[0], name + 1);
-			r = execute(path, argv, envp, found);
-			if (r == -EACCES || (r == -ENOENT && *found))
-				result = r;
-			else if (r != -ENOENT && r != -ENOTDIR)
-				return r;
-		}
-		if (search[n] == '\0')
-			return result;
-		search += n + 1;
+	if (!search)
+		return raw3(SYS_execve, argv[0], argv, envp);
+	while (search) {
+		search = next_candidate(search, argv[0], path);
+		r = raw3(SYS_execve, path, argv, envp);
+		if (r == -EACCES)
+			result = r;
+		else if (r != -ENOENT && r != -ENOTDIR)
+			return r;
 	}
+	return result;
+}
+
+/* Is there such a file, for all that it could not be executed (its interpreter may be
+ * missing)? Asked by init itself, which is under no filter. */
+static uint32_t exists(const char *search, const char *name)
+{
+	static char path[PATH_LIMIT];
+
+	if (!search)
+		return raw3(SYS_faccessat, AT_FDCWD, name, 0) == 0;
+	while (search) {
+		search = next_candidate(search, name, path);
+		if (path[0] != '\0' && raw3(SYS_faccessat, AT_FDCWD, path, 0) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static const char *search_of(const struct init *init)
+{
+	return init->plan->search ? plan_text(init, init->plan->search) : NULL;
 }
 
 static _Noreturn void child(struct init *init, struct outcome *outcome)
@@ -183,11 +198,8 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 	}
 	if (r == 0) {
 		r = step_begin(init, STEP_EXEC);
-		if (r == 0 && plan->search)
-			r = execute_search(plan_text(init, plan->search), argv, envp,
-					   &outcome->found);
-		else if (r == 0)
-			r = execute(argv[0], argv, envp, &outcome->found);
+		if (r == 0)
+			r = execute(search_of(init), argv, envp);
 	}
 	outcome->error = -r;
 	outcome->step = plan->progress.step;
@@ -232,14 +244,16 @@ static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_NO_PROGRAM;
 	report.error = (int32_t)outcome->error;
-	report.found = outcome->found;
+	(void)enter_workdir(plan_text(init, init->plan->workdir));
+	report.found =
+	    exists(search_of(init), *(char **)((char *)init->plan + init->plan->argv));
 	report_send(init, &report);
 	init_exit(1);
 }
 
 void workload_start(struct init *init)
 {
-	struct outcome outcome = {0, 0, 0};
+	struct outcome outcome = {0, 0};
 
 	bind_pointers(init, init->plan->argv, init->plan->argc);
 	bind_pointers(init, init->plan->envp, init->plan->envc);
