@@ -34,29 +34,52 @@ static bool ordered(const struct seccomp_policy *policy, const struct seccomp_ro
 	return tested > 0 && plain > 0;
 }
 
-/* A row's tests as libseccomp's. "Any of these bits" becomes a rule for each bit. */
+/* A test as libseccomp's; "any of these bits" becomes one for each bit. Returns how many.
+ */
+static size_t comparisons(const struct seccomp_test *test, struct scmp_arg_cmp ret[32])
+{
+	const struct scmp_arg_cmp cmp = {
+	    .arg = test->arg,
+	    .op = SCMP_CMP_MASKED_EQ,
+	    .datum_a = test->op == SECCOMP_OP_EQ ? UINT32_MAX : test->mask,
+	    .datum_b = test->value,
+	};
+	size_t count = 0;
+
+	if (test->op != SECCOMP_OP_ANY) {
+		ret[0] = cmp;
+		return 1;
+	}
+	for (int bit = 0; bit < 32; bit++) {
+		if (!(test->mask & (UINT64_C(1) << bit)))
+			continue;
+		ret[count] = cmp;
+		ret[count].datum_a = ret[count].datum_b = UINT64_C(1) << bit;
+		count++;
+	}
+	return count;
+}
+
 static void add_rules(scmp_filter_ctx ctx, const struct seccomp_row *row, int nr)
 {
 	const uint32_t action = scmp_action(row->verdict, row->error);
-	const struct seccomp_test *test = row->tests;
-	struct scmp_arg_cmp cmp = {.arg = test->arg, .op = SCMP_CMP_MASKED_EQ};
+	struct scmp_arg_cmp first[32], second[32], both[2];
+	size_t n, m = 1;
 
 	if (row->test_count == 0) {
 		assert_int_equal(seccomp_rule_add_array(ctx, action, nr, 0, NULL), 0);
 		return;
 	}
-	assert_int_equal(row->test_count, 1);
-	if (test->op != SECCOMP_OP_ANY) {
-		cmp.datum_a = test->op == SECCOMP_OP_EQ ? UINT32_MAX : test->mask;
-		cmp.datum_b = test->value;
-		assert_int_equal(seccomp_rule_add_array(ctx, action, nr, 1, &cmp), 0);
-		return;
-	}
-	for (int bit = 0; bit < 32; bit++) {
-		cmp.datum_a = cmp.datum_b = test->mask & (UINT64_C(1) << bit);
-		if (cmp.datum_a)
-			assert_int_equal(seccomp_rule_add_array(ctx, action, nr, 1, &cmp),
-					 0);
+	assert_in_range(row->test_count, 1, 2);
+	n = comparisons(&row->tests[0], first);
+	if (row->test_count == 2)
+		m = comparisons(&row->tests[1], second);
+	for (size_t i = 0; i < n * m; i++) {
+		both[0] = first[i / m];
+		both[1] = second[i % m];
+		assert_int_equal(seccomp_rule_add_array(ctx, action, nr,
+							(unsigned)row->test_count, both),
+				 0);
 	}
 }
 
