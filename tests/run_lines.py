@@ -75,7 +75,8 @@ def judge(text, status, seconds, limit):
 class MustRun:
     """tests/must-run: lines `CONDITION PATTERN`, the pattern over LAYER/PROGRAM/TEST. Where
     the condition holds, a skip of such a test is a failure. `except PATTERN` takes tests
-    out again, wherever the line stands."""
+    out again, wherever the line stands; with @NEED at its end only those that skipped for
+    that need."""
 
     def __init__(self, text):
         self.patterns, self.exempt, self.matched = [], [], set()
@@ -94,7 +95,9 @@ class MustRun:
         """Turn a skip that is not allowed here into a failure."""
         named = [p for p in self.patterns if fnmatch.fnmatchcase(test, p)]
         self.matched.update(named)
-        excused = any(fnmatch.fnmatchcase(test, p) for p in self.exempt)
+        need = re.match(r"needs (\S+):", outcome.reason)
+        names = (test, f"{test}@{need[1]}") if need else (test,)
+        excused = any(fnmatch.fnmatchcase(n, p) for n in names for p in self.exempt)
         if outcome.kind == "skip" and named and not excused:
             outcome.kind = "not ok"
             outcome.reason = f"must run here (tests/must-run): {outcome.reason}"
