@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static const char installed[] = HUSK_LIBDIR "/../libexec/husk/husk-init";
 static int make_memfd(void)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	size_t size = (size_t)(husk_init_image_end - husk_init_image);
+	size_t size = (uintptr_t)husk_init_image_end - (uintptr_t)husk_init_image;
 	CLEANUP_FD int fd = memfd_create("husk-init", flags | MFD_EXEC);
 	int r;
 
@@ -68,8 +69,13 @@ int init_image_open(int *ret_fd, struct husk_error *err)
 			error_sys(err, -fd, "init program",
 				  "cannot make it executable in memory");
 			error_hint(
-			    err, "allow executable memfds (sysctl vm.memfd_noexec=1), or "
-				 "install husk so that its libexec file is found");
+			    err, "%s",
+			    fd == -EFBIG
+				? "this process may not write files that large: "
+				  "raise ulimit -f"
+				: "allow executable memfds (sysctl "
+				  "vm.memfd_noexec=1), or install husk so that its "
+				  "libexec file is found");
 			return HUSK_E_SYSTEM;
 		}
 		fd = file;

@@ -281,7 +281,7 @@ void layout_build(struct plan *plan, const struct box_spec *spec,
 				.extra = call->code_size + SKELETON_BYTES};
 	bool host = spec->root == BOX_ROOT_HOST;
 	uint64_t restricted = safe | (spec->writable_root ? 0 : MOUNT_ATTR_RDONLY);
-	struct opened opened;
+	struct opened opened = {0};
 
 	open_session_trees(&layout, &opened);
 	if (!host)

@@ -64,7 +64,9 @@ static int check_duplicate(const struct box_spec *spec, const char *target,
 			   struct husk_error *err)
 {
 	for (size_t i = 0; i < spec->mount_count; i++) {
-		if (strcmp(spec->mounts[i].target, target) == 0)
+		const char *other = spec->mounts[i].target;
+
+		if (other && strcmp(other, target) == 0)
 			return error_set(err, HUSK_E_MOUNT_REFUSED, "mounts",
 					 "two of them have the target /%.200s", target);
 	}

@@ -94,7 +94,7 @@ static int set_variable(struct settings *settings, const char *variable,
 	if (!copy)
 		return error_oom(err, "environment");
 	for (size_t i = 0; i < settings->env_count; i++) {
-		if (strncmp(settings->env[i], variable, n + 1) == 0) {
+		if (settings->env[i] && strncmp(settings->env[i], variable, n + 1) == 0) {
 			free(settings->env[i]);
 			settings->env[i] = copy;
 			return 0;
