@@ -15,11 +15,11 @@ INVALID, MOUNT_REFUSED, IMAGE, PATH, SYSTEM, CLOSED, TOO_BIG = -1, -3, -4, -5, -
 
 class Session:
     """`with Session(t, timeout_ms=2000) as s: s.run("true")`. The options are the members of
-    struct husk_options; mounts are (source, target, writable)."""
+    struct husk_options; mounts are (source, target, writable). prefix: a command that starts the program."""
 
-    def __init__(self, t, opened=True, pass_fds=(), **options):
+    def __init__(self, t, opened=True, pass_fds=(), prefix=(), **options):
         self.t = t
-        self.process = subprocess.Popen([client(t, "session")], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*prefix, client(t, "session")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=t.env, cwd=t.tmp,
                                         pass_fds=pass_fds)
         self.opening = self.ask("open", **{"limits": int(bool(limits(t))), **options})

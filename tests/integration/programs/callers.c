@@ -28,7 +28,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SMALL_STACK = 64 << 10, FDS = 4096 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SMALL_STACK = 1 << 20 }; /* their frames are larger */
+#else
+enum { SMALL_STACK = 64 << 10 };
+#endif
+enum { FDS = 4096 };
 
 static FILE *report;
 static atomic_long ticks, reaped;
