@@ -176,7 +176,7 @@ int diff_compare(const struct snapshot *before, const struct snapshot *after,
 	r = compare_after(&c);
 	if (r == 0)
 		r = add_deleted_dirs(&c);
-	changes->cut |= before->cut || after->cut;
+	changes->cut |= before->cut || after->cut || snapshot_hides(after);
 	listing_sort(changes);
 	return r;
 }

@@ -30,7 +30,7 @@ static int fill(struct husk_listing *listing, const char *prefix,
 					0);
 		}
 	}
-	listing->cut |= snapshot->cut;
+	listing->cut |= snapshot->cut || snapshot_hides(snapshot);
 	listing_sort(listing);
 	return r;
 }

@@ -20,6 +20,11 @@ struct husk_listing *listing_new(void)
 	return listing;
 }
 
+int husk_listing_complete(const husk_listing *listing)
+{
+	return !listing || !listing->cut;
+}
+
 struct husk_listing *husk_listing_free(struct husk_listing *listing)
 {
 	if (!listing)

@@ -28,7 +28,7 @@ struct husk_listing {
 	struct buffer entries; /* of struct listing_entry */
 	struct buffer paths;
 	size_t count;
-	bool cut; /* there is more than is listed */
+	bool cut; /* there is, or may be, more than is listed */
 };
 
 struct snapshot;

@@ -127,6 +127,8 @@ static int fill(json_t *object, const husk_result *result)
 	    json_integer((json_int_t)husk_result_duration_ms(result)));
 	r |= json_object_set_new(object, "fault", make_fault(result));
 	r |= json_object_set_new(object, "files", make_files(result));
+	r |= json_object_set_new(object, "files_complete",
+				 json_boolean(husk_result_files_complete(result)));
 	r |= json_object_set_new(object, "truncated",
 				 json_boolean(husk_result_truncated(result)));
 	r |= json_object_set_new(object, "success",

@@ -27,6 +27,15 @@ struct snapshot *snapshot_new(const struct snapshot *old)
 	return snap;
 }
 
+bool snapshot_hides(const struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->dir_count; i++) {
+		if (snapshot_dirs(snapshot)[i].state == SNAPSHOT_HIDDEN)
+			return true;
+	}
+	return false;
+}
+
 struct snapshot *snapshot_unref(struct snapshot *snapshot)
 {
 	if (!snapshot || --snapshot->refs > 0)

@@ -102,6 +102,9 @@ int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **re
  * memory. */
 struct snapshot *snapshot_new(const struct snapshot *old);
 
+/* Are there directories that may hold files which are not known? */
+bool snapshot_hides(const struct snapshot *snapshot);
+
 /* Drop a reference taken by the caller; not thread-safe by itself. Accepts NULL, returns
  * NULL. */
 struct snapshot *snapshot_unref(struct snapshot *snapshot);

@@ -166,6 +166,14 @@ HUSK_API uint64_t husk_result_file_size(const husk_result *result, size_t index)
 HUSK_API int husk_result_file_change(const husk_result *result, size_t index);
 
 /**
+ * 1 where the files above are all, 0 where there are or may be more: a bound was reached,
+ * or the box left a directory that cannot be read.
+ *
+ * Ownership: a value. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_result_files_complete(const husk_result *result);
+
+/**
  * The whole result as one JSON object (UTF-8, no newline, NUL-terminated). Bytes that are
  * not UTF-8 become U+FFFD, and then stdout_b64 or stderr_b64 hold them exactly.
  *

@@ -142,6 +142,14 @@ HUSK_API const char *husk_listing_path(const husk_listing *listing, size_t index
 HUSK_API uint64_t husk_listing_size(const husk_listing *listing, size_t index);
 
 /**
+ * 1 where the listing is whole, 0 where there is or may be more: a bound was reached, or
+ * a directory could not be read.
+ *
+ * Ownership: a value. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_listing_complete(const husk_listing *listing);
+
+/**
  * Release a listing. Accepts NULL and returns NULL.
  *
  * Ownership: takes the listing. Errors: none. Threads: no other thread may be using it.
