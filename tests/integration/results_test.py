@@ -10,7 +10,8 @@ from integration.boxes import box, ended, faulted, limits, plain, py, sh
 from integration.sessions import Session
 
 FIELDS = {"stdout": str, "stderr": str, "exit_code": int, "signal": (int, type(None)),
-          "duration_ms": int, "fault": (dict, type(None)), "files": list, "truncated": bool,
+          "duration_ms": int, "fault": (dict, type(None)), "files": list, "files_complete": bool,
+          "truncated": bool,
           "success": bool, "usage": dict, "limits": dict}
 MAY_BE_THERE = {"stdout_b64": str, "stderr_b64": str, "hint": str}
 USAGE = {"wall_us", "cpu_us", "memory_peak_bytes", "pids_peak", "pids_denied"}
