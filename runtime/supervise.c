@@ -100,6 +100,9 @@ static void note_report(struct run *run, const struct wire_report *report)
 		outcome->error = report->error;
 		outcome->found = report->found != 0;
 		break;
+	case WIRE_LATE:
+		outcome->end = BOX_TIMED_OUT;
+		break;
 	default:
 		outcome->end = BOX_ENDED;
 		outcome->started = true;

@@ -126,6 +126,7 @@ enum wire_message {
 	WIRE_FAILED = 1,     /* a step failed; no program ran */
 	WIRE_NO_PROGRAM = 2, /* the program was not found or cannot be executed */
 	WIRE_ENDED = 3,	     /* the main process ended and everything else is dead */
+	WIRE_LATE = 4,	     /* init's own deadline passed and it ended the box */
 };
 
 struct wire_report {

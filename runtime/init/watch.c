@@ -67,7 +67,7 @@ static int reap(struct init *init, long options, int *left)
 	}
 }
 
-static _Noreturn void finish(struct init *init, int status)
+static _Noreturn void finish(struct init *init, uint32_t message, int status)
 {
 	struct wire_report report;
 	int left = 1;
@@ -76,7 +76,7 @@ static _Noreturn void finish(struct init *init, int status)
 	while (left)
 		(void)reap(init, 0, &left);
 	memset(&report, 0, sizeof(report));
-	report.message = WIRE_ENDED;
+	report.message = message;
 	report.status = status;
 	report.filter_kills = init->filter_kills;
 	report_send(init, &report);
@@ -116,7 +116,7 @@ void watch_until_end(struct init *init)
 		long r;
 
 		if (!time_left(init, &span))
-			finish(init, SIGKILL);
+			finish(init, WIRE_LATE, SIGKILL);
 		fds[2].fd = init->listener_fd;
 		r = raw5(SYS_ppoll, fds, 4, &span, NULL, KERNEL_SIGSET);
 		if (r == -EINTR || r == 0)
@@ -130,7 +130,7 @@ void watch_until_end(struct init *init)
 		/* Anything on the channel means: end the box. Ended from here, its
 		 * processes are reaped by us and their CPU time is counted. */
 		if (fds[3].revents)
-			finish(init, SIGKILL);
+			finish(init, WIRE_ENDED, SIGKILL);
 		if (fds[2].revents & POLLIN)
 			answer(init);
 		else if (fds[2].revents)
@@ -140,6 +140,6 @@ void watch_until_end(struct init *init)
 		(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
 		status = reap(init, WNOHANG, &left);
 		if (status >= 0)
-			finish(init, status);
+			finish(init, WIRE_ENDED, status);
 	}
 }
