@@ -45,7 +45,8 @@ MEMORY = {
     "many processes": "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n"
                       "        b = bytearray(20 << 20)\n        b[::4096] = b'x' * 5120\n"
                       "        time.sleep(20)\ntime.sleep(20)",
-    "a writable root": "f = open('/big', 'wb')\nfor _ in range(2048):\n    f.write(bytes(1 << 20))",
+    "a writable root": "f = open('/big', 'wb')\nfor _ in range(2048):\n"
+                       "    f.write(bytes(1 << 20))",
     "names": "import os\nfor n in range(2_000_000):\n    os.symlink('x' * 4000, f'/dev/shm/{n}')",
     "sparse pages": "import mmap\nm = mmap.mmap(-1, 1 << 40, flags=0x4022)\n"
                     "for at in range(0, 1 << 40, 2 << 20): m[at] = 1",
