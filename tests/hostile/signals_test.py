@@ -2,6 +2,7 @@
 """Signals and terminals: what a box sends reaches nobody outside, what it does to a terminal
 is not done to the caller's, and a clock that jumps moves no deadline."""
 
+import ast
 import fcntl
 import os
 import pty
@@ -335,3 +336,25 @@ def names_that_steer_a_terminal(t):
     equal([c for c in done.err if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)], [])
     text = t.husk("run", "--json", *limits(t), "--", "printf", evil.replace("\x9b", "")).stdout
     check(b"\x1b" not in text and b"\x07" not in text, "a raw escape in JSON")
+
+
+@test
+def output_in_the_words_of_a_failed_setup(t):
+    """The message of the library quotes the box's output, and nothing of it is raw."""
+    code = f"""
+import husk
+try:
+    with husk.Sandbox(enforce_limits={not limits(t)},
+                      setup="printf 'a\\\\033]0;owned\\\\007b\\\\233\\\\r\\\\nc' >&2; exit 3"):
+        print("ran")
+except husk.SandboxError as error:
+    print(ascii(str(error)))
+"""
+    done = t.run(["/usr/bin/python3", "-c", code],
+                 env={"PYTHONPATH": str(t.root / "bindings" / "python"),
+                      "HUSK_LIBRARY": str(t.build / "libhusk.so"),
+                      "XDG_CACHE_HOME": str(t.tmp / "cache")})
+    equal(done.status, 0, done.err)
+    contains(done.out, "owned")
+    words = ast.literal_eval(done.out)
+    equal([c for c in words if ord(c) < 32 or 127 <= ord(c) < 160], [], "control characters")
