@@ -335,7 +335,8 @@ print(libc.clock_adjtime(0, words), ctypes.get_errno())
 def remounts_and_hidden_mounts(t):
     """By the programs for it: nothing becomes writable, nothing is uncovered."""
     for script in ("mount -o remount,rw /", "mount -o remount,bind,rw /usr",
-                   "umount -l /proc/kcore", "umount /proc", "mount --bind /proc /tmp", "mount -t proc x /tmp"):
+                   "umount -l /proc/kcore", "umount /proc", "mount --bind /proc /tmp",
+                   "mount -t proc x /tmp"):
         result = sh(t, f"{script}; echo x >/usr/evil; head -c 1 /proc/kcore")
         equal(result["fault"] and result["fault"]["type"], "escape_blocked", script)
         equal(result["stdout"], "", script)
