@@ -62,6 +62,7 @@ static const struct {
     {"proc/kpagecount", MASK_FILE, "physical memory layout"},
     {"proc/kpageflags", MASK_FILE, "physical memory layout"},
     {"proc/latency_stats", MASK_FILE, "timing side channel"},
+    {"proc/pressure", MASK_READ_ONLY, "waits on the host's load"},
     {"proc/sched_debug", MASK_FILE, "processes of the host"},
     {"proc/scsi", MASK_DIR, "hardware"},
     {"proc/sys", MASK_READ_ONLY, "kernel settings"},

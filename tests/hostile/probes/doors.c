@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tries doors out of a box that take more than a number and a few plain arguments: structs,
- * descriptors, another process.
+ * Tries doors out of a box that take more than a number and a few plain arguments:
+ *structs, descriptors, another process.
  *
  *	doors NAME...
  *
@@ -112,7 +112,7 @@ static long door_vsock_high(void)
 static long door_vsock_flags(void)
 {
 	return result_of(
-		syscall(SYS_socket, 40L, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	    syscall(SYS_socket, 40L, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 static long door_alg(void)
@@ -245,32 +245,32 @@ static const struct {
 	const char *name;
 	long (*function)(void);
 } doors[] = {
-	{"alg", door_alg},
-	{"attach-init", door_attach_init},
-	{"clone-mount", door_clone_mount},
-	{"clone-plain", door_clone_plain},
-	{"clone-user", door_clone_user},
-	{"clone3-plain", door_clone3_plain},
-	{"clone3-user", door_clone3_user},
-	{"getfd-init", door_getfd_init},
-	{"memory-of-init", door_memory_of_init},
-	{"netfilter", door_netfilter},
-	{"own-program", door_own_program},
-	{"packet", door_packet},
-	{"paste-into-console", door_paste_into_console},
-	{"raw", door_raw},
-	{"read-init", door_read_init},
-	{"suspend-seccomp", door_suspend_seccomp},
-	{"trace-init", door_trace_init},
-	{"type-into-terminal", door_type_into_terminal},
-	{"type-with-garbage", door_type_with_garbage},
-	{"unix", door_unix},
-	{"uring", door_uring_socket},
-	{"userfaultfd-device", door_userfaultfd_device},
-	{"vsock", door_vsock},
-	{"vsock-flags", door_vsock_flags},
-	{"vsock-high", door_vsock_high},
-	{"write-init", door_write_init},
+    {"alg", door_alg},
+    {"attach-init", door_attach_init},
+    {"clone-mount", door_clone_mount},
+    {"clone-plain", door_clone_plain},
+    {"clone-user", door_clone_user},
+    {"clone3-plain", door_clone3_plain},
+    {"clone3-user", door_clone3_user},
+    {"getfd-init", door_getfd_init},
+    {"memory-of-init", door_memory_of_init},
+    {"netfilter", door_netfilter},
+    {"own-program", door_own_program},
+    {"packet", door_packet},
+    {"paste-into-console", door_paste_into_console},
+    {"raw", door_raw},
+    {"read-init", door_read_init},
+    {"suspend-seccomp", door_suspend_seccomp},
+    {"trace-init", door_trace_init},
+    {"type-into-terminal", door_type_into_terminal},
+    {"type-with-garbage", door_type_with_garbage},
+    {"unix", door_unix},
+    {"uring", door_uring_socket},
+    {"userfaultfd-device", door_userfaultfd_device},
+    {"vsock", door_vsock},
+    {"vsock-flags", door_vsock_flags},
+    {"vsock-high", door_vsock_high},
+    {"write-init", door_write_init},
 };
 
 static int try_door(const char *name, long *answer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls in the wrong order, with NULL, with structs of other sizes, and from several threads
- * at once. Each case checks itself.
+ * Calls in the wrong order, with NULL, with structs of other sizes, and from several
+ *threads at once. Each case checks itself.
  *
  *	lifecycle enforce|best-effort MARKER CASE...	(`list` prints the cases)
  *
@@ -38,9 +38,9 @@ static void fails(const char *format, ...)
 	va_end(args);
 }
 
-#define EXPECT(condition)                                    \
-	do {                                                 \
-		if (!(condition))                            \
+#define EXPECT(condition)                                           \
+	do {                                                        \
+		if (!(condition))                                   \
 			fails("line %d: %s", __LINE__, #condition); \
 	} while (0)
 
@@ -63,7 +63,8 @@ static void nap(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* -- the cases -------------------------------------------------------------------------- */
+/* -- the cases --------------------------------------------------------------------------
+ */
 
 static void nothing_given(void)
 {
@@ -156,7 +157,8 @@ static void calls_of_odd_shape(void)
 	       HUSK_E_INVALID);
 	EXPECT(husk_session_run_code(session, "python", NULL, 1, NULL, &result, &err) ==
 	       HUSK_E_INVALID);
-	EXPECT(husk_session_run_code(session, "python", NULL, 0, NULL, &result, &err) == 0);
+	EXPECT(husk_session_run_code(session, "python", NULL, 0, NULL, &result, &err) ==
+	       0);
 	EXPECT(husk_result_success(result));
 	husk_result_free(result);
 	husk_session_close(session);
@@ -178,7 +180,8 @@ static void results_outlive_the_session(void)
 	EXPECT(husk_result_file_size(result, 0) == 2);
 	EXPECT(husk_result_file_change(result, 0) == HUSK_FILE_CREATED);
 	EXPECT(!husk_result_file_path(result, 1) && !husk_result_file_change(result, 1));
-	EXPECT(husk_result_to_json(result, &json, &err) == 0 && strstr(json, "\"kept\\n\""));
+	EXPECT(husk_result_to_json(result, &json, &err) == 0 &&
+	       strstr(json, "\"kept\\n\""));
 	free(json);
 	husk_result_free(result);
 }
@@ -211,7 +214,8 @@ static void closed_during_calls(void)
 	husk_session *session = open_session();
 	char workspace[256];
 
-	(void)snprintf(workspace, sizeof(workspace), "%s", husk_session_workspace(session));
+	(void)snprintf(workspace, sizeof(workspace), "%s",
+		       husk_session_workspace(session));
 	for (int i = 0; i < CALLERS; i++) {
 		callers[i].session = session;
 		pthread_create(&threads[i], NULL, run_long, &callers[i]);
@@ -291,15 +295,16 @@ static void *write_and_list(void *data)
 		void *content = NULL;
 		size_t size;
 
-		EXPECT(husk_session_write(shared->session, "shared/file", "0123456789", 10,
-					  &err) == 0);
-		EXPECT(husk_session_read(shared->session, "shared/file", 0, &content, &size,
-					 &err) == 0 &&
+		EXPECT(husk_session_write(shared->session, "shared/file", "0123456789",
+					  10, &err) == 0);
+		EXPECT(husk_session_read(shared->session, "shared/file", 0, &content,
+					 &size, &err) == 0 &&
 		       size == 10);
 		free(content);
 		EXPECT(husk_session_list(shared->session, NULL, &listing, &err) == 0);
 		husk_listing_free(listing);
-		EXPECT(husk_session_run(shared->session, argv, NULL, &result, &err) == 0 &&
+		EXPECT(husk_session_run(shared->session, argv, NULL, &result, &err) ==
+			   0 &&
 		       husk_result_success(result));
 		husk_result_free(result);
 	}
@@ -350,15 +355,15 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"calls-of-odd-shape", calls_of_odd_shape},
-	{"closed-during-calls", closed_during_calls},
-	{"everything-at-once", everything_at_once},
-	{"many-sessions", many_sessions},
-	{"nothing-given", nothing_given},
-	{"null-options-are-defaults", null_options_are_defaults},
-	{"one-cancel-for-many", one_cancel_for_many},
-	{"results-outlive-the-session", results_outlive_the_session},
-	{"sizes-of-structs", sizes_of_structs},
+    {"calls-of-odd-shape", calls_of_odd_shape},
+    {"closed-during-calls", closed_during_calls},
+    {"everything-at-once", everything_at_once},
+    {"many-sessions", many_sessions},
+    {"nothing-given", nothing_given},
+    {"null-options-are-defaults", null_options_are_defaults},
+    {"one-cancel-for-many", one_cancel_for_many},
+    {"results-outlive-the-session", results_outlive_the_session},
+    {"sizes-of-structs", sizes_of_structs},
 };
 
 static void run_case(const char *name)
