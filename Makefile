@@ -76,6 +76,13 @@ $(OBJ)/%.o: %.c | $(GEN)/version.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+# The prefix is compiled in: what was built for another one is built again.
+.PHONY: FORCE
+$(GEN)/prefix: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR)' >$@
+$(LIB_OBJ) $(OUT)/husk.pc: $(GEN)/prefix
+
 $(GEN)/version.h: Makefile
 	@mkdir -p $(@D)
 	@printf '#define HUSK_VERSION_STRING "%s"\n' '$(VERSION)' >$@
