@@ -131,6 +131,7 @@ static int make_env(const char *const *env, struct settings *settings,
 
 	while (env && env[count])
 		count++;
+	settings->env_count = 0;
 	settings->env = calloc(count + defaults + 1, sizeof(*settings->env));
 	if (!settings->env)
 		return error_oom(err, "environment");
