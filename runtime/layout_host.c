@@ -31,6 +31,7 @@ static const struct {
     {"etc/fonts", "fontconfig's rules, which plotting needs"},
     {"etc/java-*", "Java does not start without"},
     {"etc/ld.so.cache", "libraries in directories of their own"},
+    {"etc/matplotlibrc", "Debian's matplotlib does not start without"},
     {"etc/pki/ca-trust/extracted", "certificates where the system keeps them there"},
     {"etc/pki/tls/certs", "certificates where the system keeps them there"},
     {"etc/protocols", "names of protocols"},

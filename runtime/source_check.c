@@ -112,6 +112,28 @@ static bool contains(const struct stat *source, const char *path)
 	return fd >= 0 && on_the_way_up(fd, source);
 }
 
+/* Does the directory hold the socket of a container manager, wherever it is (each user
+ * may have one of their own)? Returns its name, or NULL. */
+static const char *holds_manager(const struct source *source)
+{
+	/* Sorted. */
+	static const char *const sockets[] = {
+	    "containerd.sock",	  "containerd/containerd.sock",
+	    "crio.sock",	  "crio/crio.sock",
+	    "docker.sock",	  "podman.sock",
+	    "podman/podman.sock",
+	};
+
+	for (size_t i = 0; i < sizeof(sockets) / sizeof(sockets[0]); i++) {
+		struct stat st;
+
+		if (fstatat(source->fd, sockets[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISSOCK(st.st_mode))
+			return sockets[i];
+	}
+	return NULL;
+}
+
 static int refuse(const struct source *source, const char *path, const char *reason,
 		  const char *how, struct husk_error *err)
 {
@@ -151,7 +173,12 @@ int source_check(const struct source *source, const char *home, const char *cons
 		 struct husk_error *err)
 {
 	const struct refused caller = {home, false, "it is the caller's home"};
+	const char *socket = source->directory ? holds_manager(source) : NULL;
 	int r = 0;
+
+	if (socket)
+		return refuse(source, socket, "it gives control over the host",
+			      "it holds", err);
 
 	for (size_t i = 0; i < sizeof(refused_sources) / sizeof(refused_sources[0]);
 	     i++) {
