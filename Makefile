@@ -138,6 +138,7 @@ $(OUT)/husk.pc: Makefile
 		'Libs.private: $(LIBS) -pthread' 'Cflags: -I$${includedir}' >$@
 
 include tests/tests.mk
+include bindings/python/wheel.mk
 
 .PHONY: install
 install: all

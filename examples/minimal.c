@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest program: run one command in a box and print what it wrote. */
+/* The smallest program: run one command in a box and print what it wrote. Needs: a box.
+ */
 #include <husk.h>
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tour of `make quickstart`: a session with a workspace, data from the host, two
- * boxes that work on it, and three that the sandbox had to deal with.
+ * boxes that work on it, and three that the sandbox had to deal with. Needs: a box.
  */
 #include <husk.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Standard input in, standard output as it comes, and another thread that stops the box.
- */
+ * Needs: a box. */
 #include <husk.h>
 
 #include <pthread.h>
