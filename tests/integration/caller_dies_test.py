@@ -16,11 +16,11 @@ from integration.boxes import ended, limits, sh
 from integration.clients import client
 
 
-def start(t, *argv, **more):
+def start(t, *argv, environment=None, **more):
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE, **more}
-    return subprocess.Popen([t.command, "run", *limits(t), "--", *argv], env=t.env, cwd=t.tmp,
-                            **more)
+    return subprocess.Popen([t.command, "run", *limits(t), "--", *argv],
+                            env={**t.env, **(environment or {})}, cwd=t.tmp, **more)
 
 
 def end(process, number):
@@ -176,3 +176,45 @@ def living_workspaces_are_not_swept(t):
         ended(sh(t, "true", env=env))
     out, _ = process.communicate(b"go\n")
     equal((out, process.returncode), (b"mine\n", 0))
+
+
+@test(alone=True)
+def gc_removes_what_is_dead(t):
+    """And counts it; what a living caller uses stays, also while boxes start and end."""
+    scratch = t.tmp / "scratch"
+    scratch.mkdir(mode=0o700)
+    env = {"TMPDIR": str(scratch)}
+    living = subprocess.Popen([t.command, "run", *limits(t), "-i", "--", "sh", "-c",
+                               "echo mine >file; echo up; read x; cat file"],
+                              env={**t.env, **env}, cwd=t.tmp, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    equal(living.stdout.readline(), b"up\n")
+    dead = start(t, "sh", "-c", f"mkdir a; touch a/b; chmod 0 a; sleep {t.marker}",
+                 environment=env)
+    wait_there(t.marker)
+    end(dead, signal.SIGKILL)
+    wait_gone(t.marker, 1.0 * t.patience)
+    equal(len(os.listdir(scratch)), 2)
+    report = t.husk("gc", "--json", env=env).json
+    check(report["workspaces"] >= 1, report)
+    equal(len(os.listdir(scratch)), 1)
+    for _ in range(5):
+        ended(sh(t, "echo x >f; cat f", env=env), 0, "x\n")
+        equal(t.husk("gc", env=env).status, 0)
+    out, _ = living.communicate(b"go\n")
+    equal((out, living.returncode), (b"mine\n", 0))
+    equal(os.listdir(scratch), [])
+
+
+@test(timeout=120)
+def gc_while_boxes_start(t):
+    """Nothing of a box that is being made is taken for a leftover."""
+    stop = time.monotonic() + 5
+    sweeper = subprocess.Popen(["sh", "-c", f"while :; do '{t.command}' gc >/dev/null; done"],
+                               env=t.env, cwd=t.tmp, start_new_session=True)
+    try:
+        while time.monotonic() < stop:
+            ended(sh(t, "echo x >f; sleep 0.02; cat f"), 0, "x\n")
+    finally:
+        os.killpg(sweeper.pid, signal.SIGKILL)
+        sweeper.wait()

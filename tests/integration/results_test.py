@@ -119,6 +119,17 @@ def changes(result):
 
 
 @test
+def links_that_changed(t):
+    """Links are no files of the result: neither their change nor what they lead to."""
+    with Session(t) as s:
+        ended(s.sh("echo 1 >b; echo 22 >c; ln -s b a; mkdir d; ln -s d e"))
+        equal(s.sh("ln -sfn c a; rm e; ln -s c e")["files"], [])
+        equal(changes(s.sh("echo 333 >a")), {"c": ("modified", 4)})
+        equal(changes(s.sh("rm a; echo x >a")), {"a": ("created", 2)})
+        equal(changes(s.sh("rm a; ln -s c a")), {"a": ("deleted", 0)})
+
+
+@test
 def files_after_a_bad_end(t):
     """They are looked at when everything is dead, however it ended."""
     with Session(t, timeout_ms=1000) as s:
