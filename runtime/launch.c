@@ -2,6 +2,7 @@
 /* From a spec and a call to a running init. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/memfd.h>
@@ -209,6 +210,17 @@ static void keep(struct stub_args *stub, int fd)
 		stub->keep[stub->keep_count++] = fd;
 }
 
+/* What init needs to set the box up; all of them where it mounts an overlay, which works
+ * with those of who mounted it. */
+static uint64_t init_capabilities(const struct box_spec *spec)
+{
+	if (spec->root == BOX_ROOT_DIR || spec->writable_root)
+		return UINT64_MAX;
+	return UINT64_C(1) << CAP_SETGID | UINT64_C(1) << CAP_SETUID |
+	       UINT64_C(1) << CAP_SETPCAP | UINT64_C(1) << CAP_NET_ADMIN |
+	       UINT64_C(1) << CAP_SYS_ADMIN;
+}
+
 static void fill_stub(struct run *run, const struct plan *plan)
 {
 	const struct box_spec *spec = run->spec;
@@ -222,7 +234,8 @@ static void fill_stub(struct run *run, const struct plan *plan)
 	stub->caller_fd = run->caller_fd;
 	stub->argv = run->init_argv;
 	stub->self_map = !spec->ids.foreign;
-	stub->ambient = spec->ids.foreign || spec->uid != 0;
+	if (spec->ids.foreign || spec->uid != 0)
+		stub->ambient = init_capabilities(spec);
 	stub->inject_step = run->call->inject_step;
 	stub->inject_errno = run->call->inject_errno;
 	(void)snprintf(stub->uid_map, sizeof(stub->uid_map), "%u %u 1", spec->uid,
@@ -353,6 +366,9 @@ static int make_cgroup(struct run *run)
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
 	caps.pids = tasks_with_init(run->spec);
+	/* Without a cap no group is made for the count of CPU time alone: what init
+	 * reaped tells it too, but for children of programs that ignore SIGCHLD. */
+	caps.rough_cpu_time = !caps.memory_bytes && !caps.pids && !caps.cpu_milli;
 	r = cgroup_box_new(&caps, run->spec->enforce, &run->cgroup, &why);
 	if (r == 0)
 		return find_joins(run);

@@ -78,9 +78,9 @@ static long map_self(const struct stub_args *args)
 /* Who is not 0 in the namespace loses its capabilities at exec: a box user other than 0,
  * and root before it has taken the mapped id. That is left to the init program: here it
  * would make the memory, which is the caller's too, undumpable, prctl(2). So they are
- * passed on as ambient, capabilities(7), and all of them: an overlay goes on working with
- * those of who mounted it. Init gives them up itself. */
-static long keep_capabilities(void)
+ * passed on as ambient, capabilities(7), and all of them where there is an overlay, which
+ * goes on working with those of who mounted it. Init gives them up itself. */
+static long keep_capabilities(uint64_t kept)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2];
@@ -89,10 +89,10 @@ static long keep_capabilities(void)
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < 2; i++)
-		data[i].inheritable = data[i].permitted;
+		data[i].inheritable = data[i].permitted & (uint32_t)(kept >> i * 32);
 	r = raw2(SYS_capset, &header, data);
 	for (unsigned long cap = 0; r == 0 && cap < 64; cap++) {
-		if (data[cap / 32].permitted & 1U << cap % 32)
+		if (data[cap / 32].inheritable & 1U << cap % 32)
 			r = raw5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0,
 				 0);
 	}
@@ -172,7 +172,7 @@ static void stub_main(void *data, void *unused)
 	}
 	r = injected(args, STEP_EXEC_INIT);
 	if (r == 0 && args->ambient)
-		r = keep_capabilities();
+		r = keep_capabilities(args->ambient);
 	if (r == 0)
 		r = keep_descriptors(args);
 	if (r == 0)

@@ -39,7 +39,7 @@ struct stub_args {
 	char *const *argv; /* of the init program; its environment is empty */
 	int self_map;	   /* 1: the stub writes the single-line maps; 0: the shim does */
 	char uid_map[STUB_MAP_TEXT], gid_map[STUB_MAP_TEXT];
-	int ambient;		 /* 1: exec would take the capabilities away */
+	uint64_t ambient; /* capabilities to keep, where exec would take them; bits */
 	int keep[STUB_KEEP_MAX]; /* ascending, without init_fd */
 	unsigned keep_count;
 	uint32_t inject_step, inject_errno; /* tests only */
