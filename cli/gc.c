@@ -17,7 +17,8 @@ int cli_gc(struct cli_settings *settings, size_t count, char **words)
 
 	(void)count;
 	(void)words;
-	if (husk_sweep(settings->box.temp_dir, &workspaces, &groups, &err) < 0)
+	if (cli_settings_finish(settings, &err) < 0 ||
+	    husk_sweep(settings->box.temp_dir, &workspaces, &groups, &err) < 0)
 		return cli_say_error(&err);
 	if (settings->json)
 		size = snprintf(line, sizeof(line),

@@ -142,12 +142,16 @@ static bool see_through(struct probe_child *child, int pidfd, int map_error,
 
 void probe_child_run(struct probe_child *child, struct probe_answer *ret)
 {
+	CLEANUP_FD int caller_fd = -1;
 	int pidfd = -1, r = 0;
 	long pid;
 
 	*ret = (struct probe_answer){0};
 	(void)snprintf(child->uid_map, sizeof(child->uid_map), "0 %u 1", child->ids.uid);
 	(void)snprintf(child->gid_map, sizeof(child->gid_map), "0 %u 1", child->ids.gid);
+	caller_fd = (int)raw2(SYS_pidfd_open, getpid(), 0);
+	child->caller_fd =
+	    caller_fd; /* without one, the parent-death signal alone guards */
 	pid = start(child, &pidfd);
 	if (pid < 0) {
 		fails(ret, STEP_CLONE, (int)-pid);

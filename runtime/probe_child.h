@@ -26,8 +26,9 @@ struct probe_child {
 	uint64_t spaces; /* CLONE_NEW*; with CLONE_NEWUSER, ids are mapped to 0 first */
 	long (*act)(struct probe_child *child); /* in the child; 0 and up: it works */
 	struct ids ids;
-	int fd, fd2;  /* for act */
-	int limit_ms; /* deadline; probe_child_new sets the usual one */
+	int fd, fd2;   /* for act */
+	int caller_fd; /* pidfd of the caller; probe_child_run sets it */
+	int limit_ms;  /* deadline; probe_child_new sets the usual one */
 	/* Shared while the child runs. */
 	volatile uint32_t go;	/* futex: PROBE_WAIT until the maps are written */
 	volatile uint32_t step; /* enum step now being done */

@@ -22,6 +22,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <signal.h>
 
 #include "base/rawsys.h"
@@ -29,6 +30,7 @@
 enum {
 	NAP_MS = 50,
 	NAPS = PROBE_CHILD_MS / NAP_MS,
+	KERNEL_SIGSET = 8,
 	/* <sys/mount.h> and <linux/mount.h> cannot be included together here. */
 	OLD_NOSUID = 2,
 	OLD_NODEV = 4,
@@ -68,14 +70,28 @@ static long write_file(const char *path, const char *text)
 	return r < 0 ? r : 0;
 }
 
+static void leave_with_caller(const struct probe_child *child)
+{
+	struct pollfd caller = {.fd = child->caller_fd, .events = POLLIN};
+	struct {
+		int64_t s, ns;
+	} now = {0, 0};
+
+	if (child->caller_fd >= 0 &&
+	    raw5(SYS_ppoll, &caller, 1, &now, NULL, KERNEL_SIGSET) > 0)
+		leave(1);
+}
+
 static void wait_maps(struct probe_child *child)
 {
 	struct {
 		int64_t s, ns;
 	} nap = {0, NAP_MS * 1000 * 1000};
 
-	for (int i = 0; child->go == PROBE_WAIT && i < NAPS; i++)
+	for (int i = 0; child->go == PROBE_WAIT && i < NAPS; i++) {
 		(void)raw4(SYS_futex, &child->go, FUTEX_WAIT, PROBE_WAIT, &nap);
+		leave_with_caller(child);
+	}
 	if (child->go != PROBE_GO)
 		leave(1);
 }
@@ -112,10 +128,12 @@ void probe_child_main(void *data, void *unused)
 
 	(void)unused;
 	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	leave_with_caller(child); /* it may have died before the kernel was told */
 	if (child->spaces & CLONE_NEWUSER) {
 		r = take_ids(child);
 		/* A change of ids clears it, prctl(2). */
 		(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		leave_with_caller(child);
 	}
 	if (r == 0) {
 		child->step = STEP_NONE;

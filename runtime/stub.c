@@ -99,18 +99,26 @@ static long keep_capabilities(uint64_t kept)
 	return r;
 }
 
-/* Wait for the shim, and not longer than the caller lives. */
-static void wait_go(struct stub_args *args)
+static int caller_is_gone(const struct stub_args *args)
 {
 	struct pollfd caller = {.fd = args->caller_fd, .events = POLLIN};
 	struct {
 		int64_t s, ns;
-	} nap = {0, WAIT_NS}, now = {0, 0};
+	} now = {0, 0};
+
+	return raw5(SYS_ppoll, &caller, 1, &now, NULL, KERNEL_SIGSET) > 0;
+}
+
+/* Wait for the shim, and not longer than the caller lives. */
+static void wait_go(struct stub_args *args)
+{
+	struct {
+		int64_t s, ns;
+	} nap = {0, WAIT_NS};
 
 	while (args->go == STUB_WAIT) {
 		(void)raw4(SYS_futex, &args->go, FUTEX_WAIT, STUB_WAIT, &nap);
-		if (args->go == STUB_WAIT &&
-		    raw5(SYS_ppoll, &caller, 1, &now, NULL, KERNEL_SIGSET) > 0)
+		if (args->go == STUB_WAIT && caller_is_gone(args))
 			stub_exit();
 	}
 	if (args->go != STUB_GO)
@@ -262,6 +270,8 @@ void shim_main(void *data, void *unused)
 
 	(void)unused;
 	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (caller_is_gone(args))
+		stub_exit();
 	default_sigchld();
 	pid = clone_stub(args);
 	if (pid < 0) {
