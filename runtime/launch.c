@@ -366,8 +366,8 @@ static int make_cgroup(struct run *run)
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
 	caps.pids = tasks_with_init(run->spec);
-	/* Without a cap no group is made for the counts alone: what init reaped tells the CPU
-	 * time too, but for children of programs that ignore SIGCHLD. */
+	/* Without a cap no group is made for the counts alone: what init reaped tells the
+	 * CPU time too, but for children of programs that ignore SIGCHLD. */
 	if (!caps.memory_bytes && !caps.pids && !caps.cpu_milli)
 		return 0;
 	r = cgroup_box_new(&caps, run->spec->enforce, &run->cgroup, &why);
