@@ -29,84 +29,6 @@
 /* How much later than the caller's deadline init's own is. */
 #define GRACE_US UINT64_C(1000000)
 
-static int injected(const struct run *run, uint32_t step)
-{
-#ifdef HUSK_TEST_HOOKS
-	if (run->call->inject_step == step)
-		return -(int)run->call->inject_errno;
-#endif
-	(void)run;
-	(void)step;
-	return 0;
-}
-
-/* Pipes whose ends never sit on 0, 1 or 2: a caller may have closed those, and init wants
- * them for the workload. */
-static int high_pipe(int fds[2])
-{
-	int pair[2];
-
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		if (pair[i] > STDERR_FILENO) {
-			fds[i] = pair[i];
-			continue;
-		}
-		fds[i] = fcntl(pair[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		(void)close(pair[i]);
-		if (fds[i] < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-/* A pipe can be opened again by name (/dev/stdout) by its owner alone: the box's id,
- * where that is not the caller. */
-static int give_pipes(const struct run *run)
-{
-	const int fds[] = {run->box_out, run->box_err, run->box_in};
-	const struct ids *ids = &run->spec->ids;
-
-	for (size_t i = 0; ids->foreign && i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (fds[i] >= 0 && fchown(fds[i], ids->uid, ids->gid) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static int make_pipes(struct run *run)
-{
-	int pair[2] = {-1, -1}, r = injected(run, STEP_PIPES);
-
-	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		r = -errno;
-	run->channel = pair[0];
-	run->box_channel = pair[1];
-	if (r == 0 && (r = high_pipe(pair)) == 0) {
-		run->out = pair[0];
-		run->box_out = pair[1];
-		r = high_pipe(pair);
-	}
-	if (r == 0) {
-		run->err = pair[0];
-		run->box_err = pair[1];
-	}
-	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY &&
-	    (r = high_pipe(pair)) == 0) {
-		run->box_in = pair[0];
-		run->in = pair[1];
-		if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
-			r = -errno;
-	}
-	if (r == 0)
-		r = give_pipes(run);
-	if (r == 0 && (fcntl(run->out, F_SETFL, O_NONBLOCK) < 0 ||
-		       fcntl(run->err, F_SETFL, O_NONBLOCK) < 0))
-		r = -errno;
-	return r;
-}
-
 /* The cap counts the program's tasks; init is one more, and is ours. */
 static uint64_t tasks_with_init(const struct box_spec *spec)
 {
@@ -187,7 +109,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 
 static int hand_over(struct run *run, const struct plan *plan)
 {
-	int r = injected(run, STEP_PLAN);
+	int r = run_injected(run, STEP_PLAN);
 
 	if (r == 0)
 		r = fd_may_write(plan->block.size);
@@ -361,7 +283,7 @@ static int make_cgroup(struct run *run)
 	struct husk_error why = {0};
 	struct box_outcome *outcome = run->outcome;
 	struct cgroup_caps caps = run->spec->caps;
-	int r = injected(run, STEP_CGROUP);
+	int r = run_injected(run, STEP_CGROUP);
 
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
@@ -389,17 +311,17 @@ static int prepare(struct run *run, struct husk_error *err)
 
 	if (r != 0)
 		return r;
-	r = injected(run, STEP_SOURCE);
+	r = run_injected(run, STEP_SOURCE);
 	if (r == 0)
 		r = trees_make(run->spec, &run->trees, &subject);
 	if (r < 0)
 		return fail(run, STEP_SOURCE, r, subject);
-	r = injected(run, STEP_INIT_IMAGE);
+	r = run_injected(run, STEP_INIT_IMAGE);
 	if (r == 0)
 		r = own_caller(run);
 	if (r < 0)
 		return fail(run, STEP_INIT_IMAGE, r, NULL);
-	r = make_pipes(run);
+	r = run_make_pipes(run);
 	if (r < 0)
 		return fail(run, STEP_PIPES, r, NULL);
 	r = run_plan(run, &plan, err);

@@ -39,6 +39,17 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 	return run;
 }
 
+int run_injected(const struct run *run, uint32_t step)
+{
+#ifdef HUSK_TEST_HOOKS
+	if (run->call->inject_step == step)
+		return -(int)run->call->inject_errno;
+#endif
+	(void)run;
+	(void)step;
+	return 0;
+}
+
 static void close_trees(struct run *run)
 {
 	fd_close(&run->trees.image);

@@ -65,6 +65,14 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err);
 /* The outcome of a start that failed at `step` with errno `error`. */
 void run_failed(struct run *run, uint32_t step, int error, const char *subject);
 
+/* Tests only: the negative errno that the call wants to meet at this step, else 0. */
+int run_injected(const struct run *run, uint32_t step);
+
+/* -- pipes.c --------------------------------------------------------------------------
+ */
+/* Make the channel and the pipes; 0 or -errno. */
+int run_make_pipes(struct run *run);
+
 /* Microseconds of the monotonic clock. */
 uint64_t run_clock(void);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The channel to init, and one pipe for each of the workload's streams. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/run.h"
+
+/* Pipes whose ends never sit on 0, 1 or 2: a caller may have closed those, and init wants
+ * them for the workload. */
+static int high_pipe(int fds[2])
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		if (pair[i] > STDERR_FILENO) {
+			fds[i] = pair[i];
+			continue;
+		}
+		fds[i] = fcntl(pair[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		(void)close(pair[i]);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A pipe can be opened again by name (/dev/stdout) by its owner alone: the box's id,
+ * where that is not the caller. */
+static int give_pipes(const struct run *run)
+{
+	const int fds[] = {run->box_out, run->box_err, run->box_in};
+	const struct ids *ids = &run->spec->ids;
+
+	for (size_t i = 0; ids->foreign && i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (fds[i] >= 0 && fchown(fds[i], ids->uid, ids->gid) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int run_make_pipes(struct run *run)
+{
+	int pair[2] = {-1, -1}, r = run_injected(run, STEP_PIPES);
+
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = -errno;
+	run->channel = pair[0];
+	run->box_channel = pair[1];
+	if (r == 0 && (r = high_pipe(pair)) == 0) {
+		run->out = pair[0];
+		run->box_out = pair[1];
+		r = high_pipe(pair);
+	}
+	if (r == 0) {
+		run->err = pair[0];
+		run->box_err = pair[1];
+	}
+	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY &&
+	    (r = high_pipe(pair)) == 0) {
+		run->box_in = pair[0];
+		run->in = pair[1];
+		if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
+			r = -errno;
+	}
+	if (r == 0)
+		r = give_pipes(run);
+	if (r == 0 && (fcntl(run->out, F_SETFL, O_NONBLOCK) < 0 ||
+		       fcntl(run->err, F_SETFL, O_NONBLOCK) < 0))
+		r = -errno;
+	return r;
+}
