@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listing, diffing and removing what a hostile box left: deep, wide, locked, linked. All of it
-ends, in bounded memory, and removes nothing outside."""
+"""Removing what a hostile box left: locked, linked, swapped while it is removed. Nothing
+outside goes, nothing of it stays."""
 
 import contextlib
 import os
-import pathlib
 import subprocess
 import tempfile
 import time
 
-from harness import check, equal, test
-from integration.boxes import ended, limits
+from harness import check, test
+from integration.boxes import ended
 from integration.canary import Canary, snapshot
 from integration.sessions import Session
-
-DEEP = """
-import os
-os.mkdir('{top}'); os.chdir('{top}')
-for i in range({levels}):
-    os.mkdir('{name}'); os.chdir('{name}')
-open('bottom', 'w').close()
-print('end')
-"""
 
 
 @contextlib.contextmanager
@@ -32,41 +22,6 @@ def memory_folder():
     with tempfile.TemporaryDirectory(prefix="husk-check-", dir=top) as folder:
         os.chmod(folder, 0o755)
         yield folder
-
-
-def peak_kib(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0])
-
-
-@test(timeout=180)
-def deep_trees(t):
-    """50,000 levels, far beyond what a path can say."""
-    with memory_folder() as folder, \
-            Session(t, timeout_ms=60_000, memory_bytes=2 << 30, temp_dir=folder) as s:
-        ended(s.py(DEEP.format(top="a", name="d", levels=50_000)), 0, "end\n")
-        ended(s.py(DEEP.format(top="b", name="n" * 200, levels=2_000)), 0, "end\n")
-        s.names()
-        ended(s.sh("echo x >after"))
-        where = s.workspace
-        s.close()
-        check(not os.path.exists(where), "the workspace is still there")
-
-
-@test(timeout=180)
-def wide_trees(t):
-    """100,000 files in one directory, names of 255 bytes among them."""
-    code = "import os\nfor i in range(100000):\n    os.mknod(f'{i}')\n" \
-           "for i in range(2000):\n    os.mknod(f'{i:0255d}')\nprint('end')"
-    with memory_folder() as folder, \
-            Session(t, timeout_ms=100_000, memory_bytes=2 << 30, temp_dir=folder) as s:
-        result = ended(s.py(code), 0, "end\n")
-        check(len(result["files"]) > 1000, len(result["files"]))
-        ended(s.run("true"))
-        check(peak_kib(s.process.pid) < 400 << 10, f"{peak_kib(s.process.pid)} KiB")
-        where = s.workspace
-        s.close()
-        check(not os.path.exists(where), "the workspace is still there")
 
 
 @test
@@ -122,23 +77,3 @@ while os.path.isdir(top):
             swapper.kill()
             swapper.wait()
         canary.intact()
-
-
-@test
-def given_workspaces_stay(t):
-    """A directory that was given is never removed, by whatever number of sessions."""
-    work = t.tmp / "w"
-    with Session(t, workspace=str(work)) as one:
-        one.sh("echo 1 >one")
-        with Session(t, workspace=str(work)) as two:
-            two.sh("echo 2 >two")
-        equal(sorted(os.listdir(work)), ["one", "two"])
-        equal(one.read("two"), b"2\n")
-    equal(sorted(os.listdir(work)), ["one", "two"])
-    file = t.tmp / "file"
-    file.write_text("content")
-    done = t.husk("run", *limits(t), "--workspace", file, "--", "true")
-    equal((done.status, file.read_text()), (125, "content"))
-    with Session(t, workspace=str(t.tmp / "new" / "deep")) as s:
-        ended(s.run("true"))
-    check((t.tmp / "new" / "deep").is_dir(), "not made")

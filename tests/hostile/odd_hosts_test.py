@@ -3,12 +3,10 @@
 box, no home, odd scratch places. husk works, or says in one line what is missing."""
 
 import os
-import shutil
-import subprocess
 
 from harness import check, contains, equal, test
 from integration import images
-from integration.boxes import box, ended, fault, limits, plain, py, sh
+from integration.boxes import box, ended, limits, plain, py, sh
 
 # A user namespace of the test's own, whose settings are nobody else's.
 OWN = ["unshare", "--user", "--map-root-user"]
@@ -67,34 +65,6 @@ def masked_proc(t):
         contains(done.err, "hint: ")
 
 
-@test(who=("root",))
-def in_a_chroot(t):
-    """The kernel makes no user namespace there; the words say what is around."""
-    root = images.make(t)
-    shutil.copy(t.command, root / "husk")
-    for library in images.libraries_of(t.command):
-        place = root / library.lstrip("/")
-        if not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(os.path.realpath(library), place)
-    script = f"mount -t proc proc {root}/proc && exec chroot {root} /husk run " \
-             "--limits best-effort -- /bin/ls -d /"
-    done = t.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", script])
-    if done.status != 0:
-        startup_failed(done, "chroot", "container", "namespace")
-
-
-@test
-def husk_in_a_box(t):
-    """The inner one is refused with words, or as a denied call; the outer is not confused."""
-    result = box(t, "/husk/husk", "run", "--limits", "best-effort", "--", "echo", "inner",
-                 options=("-v", f"{t.build}:/husk:ro"))
-    check("inner" not in result["stdout"], result)
-    check(fault(result) == "escape_blocked" or result["exit_code"] == 125, result)
-    ended(box(t, "/husk/husk", "version", options=("-v", f"{t.build}:/husk:ro")))
-    ended(sh(t, "echo outer"), 0, "outer\n")
-
-
 @test
 def other_sandboxes_in_a_box(t):
     for argv in (["bwrap", "--dev-bind", "/", "/", "echo", "inner"],
@@ -102,20 +72,6 @@ def other_sandboxes_in_a_box(t):
         result = box(t, *argv)
         check("inner" not in result["stdout"], result)
         check(result["exit_code"] != 0, result)
-
-
-@test
-def no_home_and_no_environment(t):
-    """HOME and the rest unset, empty, foreign or missing."""
-    words = [t.command, "run", *limits(t), "--", "echo", "ran"]
-    for env in ({}, {"HOME": ""}, {"HOME": "/nonexistent"}, {"HOME": "relative"},
-                {"HOME": "/etc/passwd"}, {"XDG_RUNTIME_DIR": "/run/user/4242"},
-                {"TMPDIR": "/nonexistent"}, {"TMPDIR": "relative"}, {"TMPDIR": ""},
-                {"HUSK_IMAGE": ""}, {"PATH": ""}, {"HOME": "/", "TMPDIR": "/"}):
-        done = subprocess.run(words, env=env, cwd="/", stdin=subprocess.DEVNULL,
-                              capture_output=True, check=False)
-        check(done.stdout == b"ran\n" or env.get("TMPDIR") == "/" and done.returncode == 125,
-              f"{env}: {done}")
 
 
 @test
@@ -139,23 +95,6 @@ def scratch_without_execution(t):
     done = t.run([*extra, "sh", "-c", script, "x", t.command, "run", "--limits", "best-effort",
                   "--", "sh", "-c", "echo ran >f; cat f"], env={"TMPDIR": str(scratch)})
     equal((done.status, done.out), (0, "ran\n"), done.err)
-
-
-@test
-def symlinked_places(t):
-    """The home, the scratch and the workspace by way of links."""
-    real = t.tmp / "real"
-    for name in ("home", "scratch", "work"):
-        (real / name).mkdir(parents=True)
-        (t.tmp / f"l-{name}").symlink_to(real / name)
-    env = {"HOME": str(t.tmp / "l-home"), "TMPDIR": str(t.tmp / "l-scratch")}
-    ended(sh(t, "echo x >f; pwd", env=env), 0, "/workspace\n")
-    ended(sh(t, "echo x >f; pwd", options=("--workspace", t.tmp / "l-work"), env=env), 0,
-          "/workspace\n")
-    check((real / "work" / "f").exists(), "the link's target")
-    for source in (t.tmp / "l-home", real / "home"):
-        done = plain(t, "true", options=("-v", f"{source}:/data:ro"), env=env)
-        equal(done.status, 125, f"{source} is the caller's home")
 
 
 @test
@@ -184,16 +123,6 @@ def a_full_disk(t):
     equal((done.status, done.out), (0, "1\nok\n"), done.err)
     result = sh(t, "head -c 99999999 /dev/zero >/big; head -c 99999 /dev/zero >/usr/big; echo end")
     ended(result, 0, "end\n")
-
-
-@test
-def many_files_in_memory(t):
-    """Inodes of /tmp and /dev/shm are bounded as well as bytes."""
-    for place in ("/tmp", "/dev/shm"):
-        result = py(t, f"n = 0\ntry:\n    while n < 10**7:\n        open(f'{place}/{{n}}', 'w'); "
-                    "n += 1\nexcept OSError as error:\n    print(error.errno)",
-                    options=("--tmp-size", "16m"))
-        ended(result, 0, "28\n")
 
 
 @test

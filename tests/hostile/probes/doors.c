@@ -9,9 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
-#include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +17,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -36,108 +32,11 @@
 #define GARBAGE (UINT64_C(0xdeadbeef) << 32)
 
 /* The same numbers in every ABI. */
-enum { SYS_PIDFD_OPEN_ = 434, SYS_PIDFD_GETFD_ = 438, SYS_CLONE3_ = 435 };
+enum { SYS_PIDFD_OPEN_ = 434, SYS_PIDFD_GETFD_ = 438 };
 
 static long result_of(long value)
 {
 	return value == -1 ? -errno : value;
-}
-
-static long clone3_with(uint64_t flags)
-{
-	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
-	long pid = syscall(SYS_CLONE3_, &args, sizeof(args));
-
-	if (pid == 0)
-		_exit(0);
-	if (pid > 0)
-		waitpid((pid_t)pid, NULL, 0);
-	return result_of(pid);
-}
-
-static long door_clone3_user(void)
-{
-	return clone3_with(CLONE_NEWUSER);
-}
-
-static long door_clone3_plain(void)
-{
-	return clone3_with(0);
-}
-
-static long clone_with(unsigned long flags)
-{
-	long pid = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
-
-	if (pid == 0)
-		_exit(0);
-	if (pid > 0)
-		waitpid((pid_t)pid, NULL, 0);
-	return result_of(pid);
-}
-
-static long door_clone_user(void)
-{
-	return clone_with(CLONE_NEWUSER);
-}
-
-static long door_clone_mount(void)
-{
-	return clone_with(CLONE_NEWNS);
-}
-
-static long door_clone_plain(void)
-{
-	return clone_with(0);
-}
-
-static long door_uring_socket(void)
-{
-	struct io_uring_params params = {0};
-
-	return result_of(syscall(SYS_io_uring_setup, 8, &params));
-}
-
-/* Socket families and types with garbage where the kernel does not look. */
-static long door_vsock(void)
-{
-	return result_of(syscall(SYS_socket, 40L, SOCK_STREAM, 0));
-}
-
-static long door_vsock_high(void)
-{
-	return result_of(syscall(SYS_socket, (long)(GARBAGE | 40), SOCK_STREAM, 0));
-}
-
-static long door_vsock_flags(void)
-{
-	return result_of(
-	    syscall(SYS_socket, 40L, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-static long door_alg(void)
-{
-	return result_of(syscall(SYS_socket, 38L, SOCK_SEQPACKET, 0));
-}
-
-static long door_packet(void)
-{
-	return result_of(syscall(SYS_socket, 17L, SOCK_RAW, 0x0300));
-}
-
-static long door_raw(void)
-{
-	return result_of(syscall(SYS_socket, AF_INET, SOCK_RAW, 1));
-}
-
-static long door_netfilter(void)
-{
-	return result_of(syscall(SYS_socket, 16L, SOCK_RAW, 12));
-}
-
-static long door_unix(void)
-{
-	return result_of(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0)) >= 0 ? 0 : -errno;
 }
 
 /* A child that may be traced is seized with the option that lifts its filter. */
@@ -235,41 +134,20 @@ static long door_paste_into_console(void)
 	return on_terminal(0x541C /* TIOCLINUX */, code);
 }
 
-/* A program file mapped for writing by the way of /proc. */
-static long door_own_program(void)
-{
-	return result_of(open("/proc/self/exe", O_RDWR | O_CLOEXEC));
-}
-
 static const struct {
 	const char *name;
 	long (*function)(void);
 } doors[] = {
-    {"alg", door_alg},
     {"attach-init", door_attach_init},
-    {"clone-mount", door_clone_mount},
-    {"clone-plain", door_clone_plain},
-    {"clone-user", door_clone_user},
-    {"clone3-plain", door_clone3_plain},
-    {"clone3-user", door_clone3_user},
     {"getfd-init", door_getfd_init},
     {"memory-of-init", door_memory_of_init},
-    {"netfilter", door_netfilter},
-    {"own-program", door_own_program},
-    {"packet", door_packet},
     {"paste-into-console", door_paste_into_console},
-    {"raw", door_raw},
     {"read-init", door_read_init},
     {"suspend-seccomp", door_suspend_seccomp},
     {"trace-init", door_trace_init},
     {"type-into-terminal", door_type_into_terminal},
     {"type-with-garbage", door_type_with_garbage},
-    {"unix", door_unix},
-    {"uring", door_uring_socket},
     {"userfaultfd-device", door_userfaultfd_device},
-    {"vsock", door_vsock},
-    {"vsock-flags", door_vsock_flags},
-    {"vsock-high", door_vsock_high},
     {"write-init", door_write_init},
 };
 
