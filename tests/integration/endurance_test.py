@@ -58,9 +58,9 @@ def ends_of_every_kind_leave_nothing(t):
     """Deadlines, blocked calls, cancelled calls, failed starts, floods, killed programs."""
     before = groups.own()
     with unchanged(temp=False, cgroup=False), \
-            Session(t, timeout_ms=300, max_output_bytes=1000, temp_dir=str(t.tmp)) as s:
+            Session(t, max_output_bytes=1000, temp_dir=str(t.tmp)) as s:
         for _ in range(15):
-            faulted(s.run("sleep", t.marker), "timeout")
+            faulted(s.run("sleep", t.marker, timeout_ms=300), "timeout")
             faulted(s.run("mount", "-t", "tmpfs", "x", "/tmp"), "escape_blocked")
             faulted(s.sh("kill -9 $$"), "killed")
             faulted(s.run("true", workdir="/nothing"), "startup_failed")
