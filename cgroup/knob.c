@@ -85,17 +85,34 @@ static int open_in(int dir, const char *name, const char *file, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Setting a memory cap gives up when a signal waits for this thread, which in a program
+ * with a fast timer one always does: it is tried again, and not for ever. */
+static int put(int fd, const char *text)
+{
+	enum { TRIES = 1000 };
+	ssize_t n = -1;
+
+	for (int i = 0; i < TRIES && n < 0; i++) {
+		n = write(fd, text, strlen(text));
+		if (n < 0 && errno != EINTR)
+			break;
+	}
+	return n < 0 ? -errno : 0;
+}
+
 int cgroup_knob_apply(int dir, const char *name, const struct cgroup_knob *knob,
 		      char seen[64])
 {
 	CLEANUP_FD int fd = open_in(dir, name, knob->file, O_RDWR);
 	ssize_t n;
+	int r;
 
 	seen[0] = '\0';
 	if (fd < 0)
 		return fd;
-	if (write(fd, knob->value, strlen(knob->value)) < 0)
-		return -errno;
+	r = put(fd, knob->value);
+	if (r < 0)
+		return r;
 	n = pread(fd, seen, 63, 0);
 	if (n < 0)
 		return -errno;
@@ -110,7 +127,7 @@ int cgroup_write(int dir, const char *name, const char *file, const char *text)
 
 	if (fd < 0)
 		return fd;
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	return put(fd, text);
 }
 
 ssize_t cgroup_read(int dir, const char *name, const char *file, char *text, size_t size)
