@@ -34,6 +34,10 @@ ALL = ("short", "full", "self")
 INTEGRATION = (PYTHON, "-B", "tests/integration/run", "--as", "{user}", "--build", "{build}",
                "--jobs", "1", "--patience", "15")
 
+# What only a machine of its own may be put through: no host is risked for it.
+SETTINGS = (PYTHON, "-B", "tests/hostile/run", "--as", "{user}", "--build", "{build}",
+            "--jobs", "1", "--patience", "15", "--only", "kernel_settings.*")
+
 UNIT_SKIPS = ("user-bare/*", "user*/who_may_*", "user*/what_may_not_*",
               "root-service/at_the_end_*", "root-service/the_next_one_*",
               "root-service/forks_undo_*", "user-session/at_the_end_*",
@@ -72,6 +76,8 @@ SUITES = (
     # Without zombies_are_reaped, whose thousands of processes take minutes here.
     Suite("outcome", INTEGRATION + ("--only", "outcome.[!z]*"), ("root", "user-session"),
           ("short",), 900, needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
+    Suite("kernel-settings", SETTINGS, ("root", "user-session"), BOTH, 900,
+          needs=("{build}/husk", "tests/hostile/run")),
     Suite("integration", INTEGRATION, EVERYWHERE, ("full",), 5400,
           needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
 )
