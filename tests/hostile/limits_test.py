@@ -121,7 +121,7 @@ print(subprocess.run(['wc', '-c', 'big'], capture_output=True, text=True).stdout
 
 
 FORKS = {
-    "shell": ("bash", ":(){ :|:& };:; wait"),
+    "shell": ("bash", ":(){ :|:& };:; while true; do true; done"),
     "sessions": ("python3", "import os\nwhile True:\n    try:\n        if os.fork() == 0:\n"
                             "            os.setsid()\n    except OSError: pass"),
     "vfork": ("python3", "import subprocess\nhold = []\nwhile True:\n    try: hold.append("
@@ -143,7 +143,7 @@ def task_bombs_of_every_kind(t):
     for case, (program, code) in FORKS.items():
         with Watch() as watch:
             result = t.result("run", "--pids", "64", "--timeout", "3", "--", program, "-c", code)
-        check(fault(result) in ("timeout", "oom") or case == "shell", f"{case}: {result}")
+        check(fault(result) in ("timeout", "oom"), f"{case}: {result}")
         peak, denied = result["usage"]["pids_peak"], result["usage"]["pids_denied"]
         check(peak is None or peak <= 66, f"{case}: {peak} tasks")
         check(denied is None or denied > 0, f"{case}: the cap was never met")
