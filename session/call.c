@@ -133,6 +133,23 @@ static int run_checked(struct husk_session *session, const struct box_call *box_
 	return r;
 }
 
+/* The call of a program, checked: *ret_known is what was asked for, with the defaults,
+ * and has to outlive *ret_call, which points into it. */
+static int prepare(const husk_session *session, const char *const argv[],
+		   const struct husk_call *call, struct husk_call *ret_known,
+		   struct box_call *ret_call, struct husk_error *err)
+{
+	int r = settings_call(call, ret_known, err);
+
+	if (r == 0)
+		r = check_call(session, ret_known, err);
+	if (r == 0)
+		r = settings_check_exec(argv, session->settings.env, err);
+	if (r == 0)
+		make_call(session, argv, ret_known, ret_call);
+	return r;
+}
+
 int husk_session_run(husk_session *session, const char *const argv[],
 		     const struct husk_call *call, husk_result **ret_result,
 		     struct husk_error *err)
@@ -143,16 +160,10 @@ int husk_session_run(husk_session *session, const char *const argv[],
 
 	if (r < 0)
 		return r;
-	r = settings_call(call, &known, err);
+	r = prepare(session, argv, call, &known, &box_call, err);
 	if (r == 0)
-		r = check_call(session, &known, err);
-	if (r == 0)
-		r = settings_check_exec(argv, session->settings.env, err);
-	if (r == 0) {
-		make_call(session, argv, &known, &box_call);
 		r = run_checked(session, &box_call, known.skip_files != 0, ret_result,
 				err);
-	}
 	session_leave(session);
 	return r;
 }
@@ -260,15 +271,9 @@ int husk_session_explain(husk_session *session, const char *const argv[],
 
 	if (r < 0)
 		return r;
-	r = settings_call(call, &known, err);
+	r = prepare(session, argv, call, &known, &box_call, err);
 	if (r == 0)
-		r = check_call(session, &known, err);
-	if (r == 0)
-		r = settings_check_exec(argv, session->settings.env, err);
-	if (r == 0) {
-		make_call(session, argv, &known, &box_call);
 		r = box_explain(&session->spec, &box_call, &text, err);
-	}
 	session_leave(session);
 	if (r < 0)
 		buffer_deinit(&text);
