@@ -29,6 +29,7 @@
 #include <husk/session.h>
 #include <husk/setup.h>
 #include <husk/host.h>
+#include <husk/image.h>
 #include <husk/version.h>
 
 #endif

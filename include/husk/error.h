@@ -32,10 +32,13 @@ enum husk_code {
 	HUSK_E_MOUNT_REFUSED = -3, /**< a mount source or target is not allowed */
 	HUSK_E_IMAGE = -4,	   /**< the image is unknown or cannot be used */
 	HUSK_E_PATH = -5, /**< a workspace path is missing, leaves it, or is not a file */
-	HUSK_E_SYSTEM = -6,  /**< the system refused something; sys_errno says what */
-	HUSK_E_CLOSED = -7,  /**< the session is closed or closing */
-	HUSK_E_TOO_BIG = -8, /**< a size bound was reached */
-	HUSK_E_SETUP = -9    /**< a setup command failed */
+	HUSK_E_SYSTEM = -6,    /**< the system refused something; sys_errno says what */
+	HUSK_E_CLOSED = -7,    /**< the session is closed or closing */
+	HUSK_E_TOO_BIG = -8,   /**< a size bound was reached */
+	HUSK_E_SETUP = -9,     /**< a setup command failed */
+	HUSK_E_REGISTRY = -10, /**< a registry cannot be reached, or refuses */
+	HUSK_E_IN_USE = -11,   /**< a box, or another process, is using it */
+	HUSK_E_CANCELLED = -12 /**< the caller stopped it */
 };
 
 /** Why a call failed: plain data, owned by the caller. */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store: blobs, unpacked layers, roots and names of images in one directory, shared
+ *by processes. Theory of operation:
+ *
+ *	STORE/			0755 for root's, 0700 for a user's
+ *	  version		"husk store 1\n"
+ *	  lock			flock: shared by all who use or add, exclusive for prune
+ *and rm blobs/sha256/HEX	manifests, indexes, configs, layers as they were received
+ *	  partial/sha256-HEX	blobs on their way; flock says that somebody is at it
+ *	  layers/sha256-HEX/	by diff id: tree, notes (oci/unpack.h)
+ *	  roots/sha256-HEX/	by chain id: the merged root `tree`, and `lease` (a file)
+ *	  images/HEX		one JSON file for each name; HEX: sha256 of the normalised
+ *name tmp/			what is being made; each thing flocked by its maker, swept
+ *when its lock can be had
+ *
+ * A thing appears under its final name by rename, after fsync (syncfs for trees): whoever
+ * sees it sees all of it. A root in use is held by a shared flock on its lease, which
+ *also readers of a store that is not theirs can take.
+ */
+#ifndef OCI_STORE_H
+#define OCI_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "oci/blob.h"
+#include "oci/digest.h"
+#include "oci/manifest.h"
+
+struct store;
+
+enum store_mode {
+	STORE_WRITE, /* made where it is missing; the shared lock is held */
+	STORE_READ,  /* HUSK_E_IMAGE where it is missing */
+};
+
+/* Open the store at path (absolute). Sweeps what dead makers left in tmp/ (STORE_WRITE).
+ * A store of a newer version, of another owner than root or the caller, or writable by
+ * others is refused with the remedy. */
+int store_open(const char *path, enum store_mode mode, struct store **ret,
+	       struct husk_error *err);
+struct store *store_close(struct store *store);
+const char *store_path(const struct store *store);
+
+/* -- blobs ----------------------------------------------------------------------------
+ */
+
+bool store_has_blob(struct store *store, const struct digest *digest, uint64_t *ret_size);
+/* A small one whole (bounded by OCI_MAX_DOCUMENT), its digest checked again. */
+int store_read_blob(struct store *store, const struct digest *digest, struct buffer *ret,
+		    struct husk_error *err);
+/* A descriptor for reading; the caller's. */
+int store_open_blob(struct store *store, const struct digest *digest, int *ret_fd,
+		    struct husk_error *err);
+/* Put a small one in: hashed, must be digest. */
+int store_add_blob(struct store *store, const struct digest *digest, const void *data,
+		   size_t size, struct husk_error *err);
+
+/* Begin a large one; size is the descriptor's. *ret is NULL where the store has it by now
+ * (another process may have been at it; this waits for that one and calls waiting(user)
+ * every 200 ms or so, which stops it when it returns not 0: HUSK_E_CANCELLED).
+ * One thread writes, one may read (oci/blob.h). */
+int store_blob_begin(struct store *store, const struct digest *digest, uint64_t size,
+		     int (*waiting)(void *user), void *user, struct blob **ret,
+		     struct husk_error *err);
+/* After blob_finish succeeded: fsync, and give it its name. */
+int store_blob_commit(struct blob *blob, struct husk_error *err);
+/* Release, committed or not; what was not finished stays in partial/. Accepts NULL. */
+struct blob *store_blob_free(struct blob *blob);
+
+/* -- layers ----------------------------------------------------------------------------
+ */
+
+bool store_has_layer(struct store *store, const struct digest *diff_id);
+/* Begin to make a layer; waits as store_blob_begin does; *ret_dir is -1 and *ret NULL
+ * where it is there by now, else an empty directory in tmp/. */
+struct store_making;
+int store_layer_begin(struct store *store, const struct digest *diff_id,
+		      int (*waiting)(void *user), void *user, struct store_making **ret,
+		      int *ret_dir, struct husk_error *err);
+/* syncfs, rename. */
+int store_making_commit(struct store_making *making, struct husk_error *err);
+/* Release; what was not committed is removed. Accepts NULL, returns NULL. */
+struct store_making *store_making_free(struct store_making *making);
+int store_open_layer(struct store *store, const struct digest *diff_id, int *ret_fd,
+		     struct husk_error *err);
+
+/* -- roots -----------------------------------------------------------------------------
+ */
+
+bool store_has_root(struct store *store, const struct digest *chain);
+int store_root_begin(struct store *store, const struct digest *chain,
+		     int (*waiting)(void *user), void *user, struct store_making **ret,
+		     int *ret_dir, struct husk_error *err);
+/* Hold a root: *ret_tree is the root directory, *ret_lease keeps it from being removed
+ * while it is open. Both are the caller's and close-on-exec. */
+int store_root_lease(struct store *store, const struct digest *chain, int *ret_tree,
+		     int *ret_lease, struct husk_error *err);
+
+/* -- names ------------------------------------------------------------------------------
+ */
+
+struct store_image {
+	char *name;		/* heap; normalised reference, or what import was told */
+	struct digest top;	/* what the name stands for: an index or a manifest */
+	struct digest manifest; /* the manifest for this platform */
+	struct digest chain;	/* its root; DIGEST_NONE: no layers */
+	char platform[84];
+	int64_t added_s; /* seconds since the epoch */
+	uint64_t size;	 /* bytes of its compressed layers */
+};
+
+void store_image_deinit(struct store_image *image);
+/* HUSK_E_IMAGE where there is none of that name. */
+int store_find_image(struct store *store, const char *name, struct store_image *ret,
+		     struct husk_error *err);
+/* By digest or unambiguous prefix of at least 6 hex digits of top or manifest. */
+int store_find_digest(struct store *store, const char *prefix, struct store_image *ret,
+		      struct husk_error *err);
+/* Add or replace a name, atomically. Everything it stands for must be there. */
+int store_set_image(struct store *store, const struct store_image *image,
+		    struct husk_error *err);
+/* All, sorted by name; heap. */
+int store_list_images(struct store *store, struct store_image **ret, size_t *ret_count,
+		      struct husk_error *err);
+/* Remove a name, and what no other name needs. HUSK_E_IN_USE where a box has its root. */
+int store_remove_image(struct store *store, const char *name, uint64_t *ret_freed,
+		       struct husk_error *err);
+/* Remove what no name needs: partial blobs, blobs, layers, roots. Roots in use stay, with
+ * what they need. */
+int store_prune(struct store *store, uint64_t *ret_count, uint64_t *ret_freed,
+		struct husk_error *err);
+
+#endif
