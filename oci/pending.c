@@ -62,44 +62,6 @@ __attribute__((weak)) int image_config_chain(const struct image_config *config,
 {
 	return -1;
 }
-__attribute__((weak)) int digest_parse(const char *text, struct digest *ret)
-{
-	return -1;
-}
-__attribute__((weak)) void digest_text(const struct digest *digest,
-				       char text[DIGEST_TEXT])
-{
-}
-__attribute__((weak)) const char *digest_algorithm_name(enum digest_algorithm algorithm)
-{
-	return NULL;
-}
-__attribute__((weak)) bool digest_equal(const struct digest *a, const struct digest *b)
-{
-	return false;
-}
-__attribute__((weak)) int digest_run_new(enum digest_algorithm algorithm,
-					 struct digest_run **ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void digest_run_add(struct digest_run *run, const void *data,
-					  size_t size)
-{
-}
-__attribute__((weak)) void digest_run_finish(struct digest_run *run, struct digest *ret)
-{
-}
-__attribute__((weak)) struct digest_run *digest_run_free(struct digest_run *run)
-{
-	return NULL;
-}
-__attribute__((weak)) int digest_of(enum digest_algorithm algorithm, const void *data,
-				    size_t size, struct digest *ret,
-				    struct husk_error *err)
-{
-	return -1;
-}
 __attribute__((weak)) int fetch_image(struct store *store,
 				      const struct fetch_source *source,
 				      const struct descriptor *top,
