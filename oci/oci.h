@@ -60,7 +60,9 @@ int oci_inspect(const char *reference, const struct husk_image_options *options,
 
 /* The numeric ids for an image's User (or the text a caller gave): "", "uid", "uid:gid",
  * "name", "name:group", looked up in root/etc/passwd and root/etc/group, which are opened
- * beneath root without following links out. HUSK_E_IMAGE names what is missing. */
+ * beneath root without following links out. A user without a group gets the one of its
+ * row, or 0. *ret_home: heap; the row's home directory, "/" where there is no row.
+ * HUSK_E_IMAGE names what is missing. */
 int oci_image_user(int root, const char *user, uint32_t *ret_uid, uint32_t *ret_gid,
 		   char **ret_home, struct husk_error *err);
 

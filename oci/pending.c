@@ -183,12 +183,6 @@ __attribute__((weak)) int oci_inspect(const char *reference,
 {
 	return -1;
 }
-__attribute__((weak)) int oci_image_user(int root, const char *user, uint32_t *ret_uid,
-					 uint32_t *ret_gid, char **ret_home,
-					 struct husk_error *err)
-{
-	return -1;
-}
 __attribute__((weak)) void platform_host(struct platform *ret)
 {
 }
