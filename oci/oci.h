@@ -37,6 +37,10 @@ int oci_image_get(const char *reference, const struct husk_image_options *option
 		  int32_t pull, int cancel_fd, struct oci_image *ret,
 		  struct husk_error *err);
 
+/* Could it be the name of such an image? Nothing is opened. HUSK_E_INVALID with what is
+ * wrong. */
+int oci_reference_check(const char *reference, struct husk_error *err);
+
 /* What the public functions of husk/image.h do, but for their handles (session/images.c);
  * options are complete (session/images.c has filled up older structs). */
 int oci_pull(const char *reference, const struct husk_image_options *options,

@@ -397,3 +397,8 @@ __attribute__((weak)) int remove_tree(int dir, const char *name)
 {
 	return -1;
 }
+__attribute__((weak)) int oci_reference_check(const char *reference,
+					      struct husk_error *err)
+{
+	return 0;
+}

@@ -46,7 +46,7 @@ struct box_mapping {
  */
 struct box_spec {
 	enum box_root root;
-	struct source image; /* BOX_ROOT_DIR */
+	struct source image; /* BOX_ROOT_DIR; no descriptor: an empty one */
 	struct source workspace;
 	bool workspace_idmapped; /* the workspace belongs to the caller, not to the box's
 				    id */

@@ -21,6 +21,8 @@ void layout_dir_open(struct layout *layout)
 	const struct source *image = &layout->spec->image;
 	struct plan *plan = layout->plan;
 
+	if (image->fd < 0)
+		return;
 	if (layout->trees->image >= 0) {
 		layout->image_slot =
 		    plan_tree_given(plan, image->path, layout->trees->image);
@@ -49,7 +51,8 @@ static bool image_has_directory(const struct layout *layout, const char *name)
 {
 	struct stat st;
 
-	return fstatat(layout->spec->image.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return layout->spec->image.fd >= 0 &&
+	       fstatat(layout->spec->image.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISDIR(st.st_mode);
 }
 
@@ -71,7 +74,9 @@ void layout_dir_root(struct layout *layout)
 		plan_dir(plan, "skel/etc", 0755);
 		layout_etc(layout, "skel/", false);
 	}
-	plan_mount(plan, layout->image_slot, "image");
+	/* Of an image that holds nothing, the empty directory is all there is. */
+	if (spec->image.fd >= 0)
+		plan_mount(plan, layout->image_slot, "image");
 	if (spec->writable_root) {
 		plan_dir(plan, "upper", 0755);
 		plan_dir(plan, "work", 0755);

@@ -53,7 +53,7 @@ static int resolve_targets(struct box_spec *spec, struct husk_error *err)
 	CLEANUP_FD int root = -1;
 	int r = 0;
 
-	if (spec->mount_count == 0)
+	if (spec->mount_count == 0 || (spec->root == BOX_ROOT_DIR && spec->image.fd < 0))
 		return 0;
 	if (spec->root == BOX_ROOT_DIR)
 		root = fcntl(spec->image.fd, F_DUPFD_CLOEXEC, 3);
@@ -111,7 +111,7 @@ static int map_owners(struct box_spec *spec, struct husk_error *err)
 	spec->mappings = calloc(spec->mount_count + 2, sizeof(*spec->mappings));
 	if (!spec->mappings)
 		return error_oom(err, "id-mapped mounts");
-	if (spec->root == BOX_ROOT_DIR)
+	if (spec->root == BOX_ROOT_DIR && spec->image.fd >= 0)
 		r = map_owner(spec, &spec->image, err);
 	if (r == 0 && spec->workspace_idmapped)
 		r = map_owner(spec, &spec->workspace, err);

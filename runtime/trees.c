@@ -66,7 +66,7 @@ int trees_make(const struct box_spec *spec, struct layout_trees *trees,
 
 	if (!spec->ids.foreign)
 		return 0;
-	if (spec->root == BOX_ROOT_DIR)
+	if (spec->root == BOX_ROOT_DIR && spec->image.fd >= 0)
 		r = keep(make_mapped(spec, &spec->image, false), &spec->image,
 			 &trees->image, ret_subject);
 	if (r == 0) {

@@ -49,14 +49,52 @@ static char *home_of_caller(void)
 	return home;
 }
 
+/* What of husk's own lies where: stores and the setups that are kept. A box that could
+ * write there would write into the boxes of others. */
+struct own_paths {
+	const char *list[6];
+	char *store, *cache; /* heap */
+};
+
+static int find_own_paths(const struct husk_options *options, const char *home,
+			  struct own_paths *ret, struct husk_error *err)
+{
+	struct husk_image_options images;
+	size_t count = 0;
+	int cancel, r = settings_images(options->images, &images, &cancel, err);
+
+	*ret = (struct own_paths){.list = {NULL}};
+	if (r < 0)
+		return r;
+	ret->list[count++] = "/var/lib/husk";
+	if (images.store)
+		ret->list[count++] = images.store;
+	if (!home || home[0] != '/')
+		return 0;
+	if (asprintf(&ret->store, "%s/.local/share/husk", home) < 0)
+		ret->store = NULL;
+	if (asprintf(&ret->cache, "%s/.cache/husk", home) < 0)
+		ret->cache = NULL;
+	if (!ret->store || !ret->cache)
+		return error_oom(err, "mounts");
+	ret->list[count++] = ret->store;
+	ret->list[count++] = ret->cache;
+	return 0;
+}
+
 static int check_source(const struct husk_options *options, const struct source *source,
 			struct husk_error *err)
 {
 	CLEANUP_FREE char *home = home_of_caller();
-	int r = source_check(source, home, NULL, err);
+	struct own_paths own;
+	int r = find_own_paths(options, home, &own, err);
 
+	if (r == 0)
+		r = source_check(source, home, own.list, err);
 	if (r == 0 && options->home)
 		r = source_check(source, options->home, NULL, err);
+	free(own.store);
+	free(own.cache);
 	return r;
 }
 
@@ -119,38 +157,6 @@ static int add_mounts(const struct husk_options *options, struct box_spec *spec,
 	for (size_t i = 0; r == 0 && i < options->mount_count; i++)
 		r = add_mount(options, &options->mounts[i], spec, err);
 	return r;
-}
-
-static int set_image(const char *image, struct box_spec *spec, struct husk_error *err)
-{
-	char where[160];
-	int r;
-
-	if (!image || strcmp(image, "host") == 0) {
-		spec->root = BOX_ROOT_HOST;
-		return 0;
-	}
-	(void)snprintf(where, sizeof(where), "image %.140s", image);
-	if (strncmp(image, "dir:", 4) != 0) {
-		error_set(err, HUSK_E_IMAGE, where, "there is no such image");
-		error_hint(
-		    err,
-		    "use \"host\" for the host's own programs, or \"dir:PATH\" for a "
-		    "directory that holds a root file system");
-		return HUSK_E_IMAGE;
-	}
-	spec->root = BOX_ROOT_DIR;
-	r = source_pin(image + 4, where, &spec->image, err);
-	if (r == HUSK_E_MOUNT_REFUSED) {
-		if (err)
-			err->code = HUSK_E_IMAGE;
-		return HUSK_E_IMAGE;
-	}
-	if (r < 0)
-		return r;
-	if (!spec->image.directory)
-		return error_set(err, HUSK_E_IMAGE, where, "it is not a directory");
-	return 0;
 }
 
 static int copy_program(const struct seccomp_program *from, struct seccomp_program *to,
@@ -235,10 +241,11 @@ static int give_workspace(struct husk_session *session, struct husk_error *err)
 }
 
 /* All that needs no workspace. */
-static int make_parts(const struct husk_options *options, struct box_spec *spec,
+static int make_parts(const struct husk_options *options, bool fetch,
+		      struct image_root *root, struct box_spec *spec,
 		      struct husk_error *err)
 {
-	int r = settings_user(options->user, &spec->uid, &spec->gid, err);
+	int r;
 
 	spec->host_network = options->allow_network != 0;
 	spec->writable_root = options->allow_writable_root != 0;
@@ -247,10 +254,9 @@ static int make_parts(const struct husk_options *options, struct box_spec *spec,
 	spec->caps.cpu_milli = cap(options->cpu_milli, 0);
 	spec->caps.pids = cap(options->pids, DEFAULT_PIDS);
 	spec->enforce = options->limits == HUSK_LIMITS_ENFORCE;
+	r = ids_choose(&spec->ids, err);
 	if (r == 0)
-		r = ids_choose(&spec->ids, err);
-	if (r == 0)
-		r = set_image(options->image, spec, err);
+		r = image_root_set(options, fetch, root, spec, err);
 	if (r == 0)
 		r = add_mounts(options, spec, err);
 	if (r == 0)
@@ -279,8 +285,11 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 		      struct husk_error *err)
 {
 	struct box_spec *spec = &session->spec;
-	int r = make_parts(options, spec, err);
+	int r = make_parts(options, true, &session->root, spec, err);
 
+	if (r == 0)
+		r = image_root_variables(&session->root, options, &session->settings,
+					 err);
 	if (r == 0)
 		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace,
 				  err);
@@ -296,10 +305,12 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 int session_check_spec(const struct husk_options *options, struct box_spec *spec,
 		       struct husk_error *err)
 {
+	struct image_root root = IMAGE_ROOT_INIT;
 	struct source given = SOURCE_INIT;
 	CLEANUP_FREE char *path = NULL;
-	int r = make_parts(options, spec, err);
+	int r = make_parts(options, false, &root, spec, err);
 
+	image_root_deinit(&root);
 	if (r == 0 && options->workspace)
 		r = source_check_new(options->workspace, err);
 	if (r < 0 || !options->workspace)

@@ -38,6 +38,20 @@ static int check_call(const struct husk_session *session, const struct husk_call
 	return call->workdir ? settings_check_workdir(call->workdir, err) : 0;
 }
 
+/* Where a program of the image's own starts is for the image to say, any other starts in
+ * the workspace. */
+static const char *workdir_of(const struct husk_session *session, const char *const *argv,
+			      const struct husk_call *call)
+{
+	const char *own = image_root_workdir(&session->root);
+
+	if (call->workdir)
+		return call->workdir;
+	if (own && argv == session->root.command && !session->workdir_given)
+		return own;
+	return session->settings.workdir;
+}
+
 static void make_call(const struct husk_session *session, const char *const *argv,
 		      const struct husk_call *call, struct box_call *ret)
 {
@@ -52,7 +66,7 @@ static void make_call(const struct husk_session *session, const char *const *arg
 	    .argv = argv,
 	    .envp = (const char *const *)settings->env,
 	    .search = settings->search,
-	    .workdir = call->workdir ? call->workdir : settings->workdir,
+	    .workdir = workdir_of(session, argv, call),
 	    .timeout_us =
 		call->timeout_ms ? call->timeout_ms * 1000 : settings->timeout_us,
 	    .max_output = settings->max_output,
@@ -133,6 +147,21 @@ static int run_checked(struct husk_session *session, const struct box_call *box_
 	return r;
 }
 
+static int own_command(const husk_session *session, const char *const **argv,
+		       struct husk_error *err)
+{
+	if (*argv && (*argv)[0])
+		return 0;
+	*argv = session->root.command;
+	if (*argv)
+		return 0;
+	error_set(err, HUSK_E_INVALID, "command", "%s",
+		  session->root.held ? "none is given, and the image has none of its own"
+				     : "it is empty");
+	error_hint(err, "name the program to run, and its arguments");
+	return HUSK_E_INVALID;
+}
+
 /* The call of a program, checked: *ret_known is what was asked for, with the defaults,
  * and has to outlive *ret_call, which points into it. */
 static int prepare(const husk_session *session, const char *const argv[],
@@ -143,6 +172,8 @@ static int prepare(const husk_session *session, const char *const argv[],
 
 	if (r == 0)
 		r = check_call(session, ret_known, err);
+	if (r == 0)
+		r = own_command(session, &argv, err);
 	if (r == 0)
 		r = settings_check_exec(argv, session->settings.env, err);
 	if (r == 0)

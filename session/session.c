@@ -15,6 +15,7 @@
 static void release(struct husk_session *session, struct husk_error *err)
 {
 	box_spec_deinit(&session->spec);
+	image_root_deinit(&session->root);
 	diff_deinit(&session->diff);
 	settings_deinit(&session->settings);
 	(void)workspace_deinit(&session->workspace, err);
@@ -37,6 +38,7 @@ static husk_session *session_new(void)
 	session->workspace = WORKSPACE_INIT;
 	session->spec.image = session->spec.workspace = SOURCE_INIT;
 	session->spec.init_fd = session->spec.caller_fd = -1;
+	session->root = IMAGE_ROOT_INIT;
 	session->deps_lock = -1;
 	session->closing_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	diff_init(&session->diff, -1);
@@ -69,6 +71,7 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 		r = error_sys(err, errno, "session", "cannot make an event descriptor");
 	if (r == 0)
 		r = settings_init(&known, &session->settings, err);
+	session->workdir_given = known.workdir != NULL;
 	if (r == 0 && known.workspace)
 		r = source_check_new(known.workspace, err);
 	if (r == 0 && known.temp_dir) {

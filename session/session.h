@@ -9,6 +9,7 @@
 
 #include "runtime/box.h"
 #include "session/diff.h"
+#include "session/image_root.h"
 #include "session/settings.h"
 #include "session/workspace.h"
 
@@ -24,6 +25,8 @@ struct husk_session {
 	int deps_lock;	    /* .deps is a kept tree, held by this lock; else -1 */
 	struct diff diff;
 	struct settings settings;
+	struct image_root root; /* what spec.image stands on */
+	bool workdir_given;	/* the caller named a working directory */
 	struct box_spec spec;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "session/cancel.h"
 
 #define DEFAULT_TIMEOUT_MS UINT64_C(30000)
 #define MAX_TIMEOUT_MS	   (UINT64_C(10) * 366 * 24 * 3600 * 1000) /* ten years */
@@ -15,18 +16,7 @@
 #define MAX_SIZE	   (UINT64_C(1) << 60)
 
 enum {
-	STRING_MAX = 131072,   /* MAX_ARG_STRLEN, execve(2), with the NUL */
 	EXEC_MAX = 2048 << 10, /* a quarter of the stack limit that boxes get */
-	NAME_MAX_TEXT = 64,    /* of a variable, in messages */
-};
-
-/* Sorted by name. Nothing of the caller's environment; a box's variables are these, then
- * the image's, then the session's. */
-static const char *const default_env[] = {
-    "HOME=/tmp",
-    "LANG=C.UTF-8",
-    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "PYTHONPATH=/workspace/.deps",
 };
 
 static int adopt(const void *from, size_t size, void *to, size_t known, const char *what,
@@ -80,74 +70,26 @@ int settings_call(const struct husk_call *call, struct husk_call *ret,
 	return adopt(call, call->size, ret, sizeof(*ret), "call", err);
 }
 
-static size_t name_length(const char *variable)
-{
-	return strcspn(variable, "=");
-}
-
-static int set_variable(struct settings *settings, const char *variable,
-			struct husk_error *err)
-{
-	size_t n = name_length(variable);
-	char *copy = strdup(variable);
-
-	if (!copy)
-		return error_oom(err, "environment");
-	for (size_t i = 0; i < settings->env_count; i++) {
-		if (settings->env[i] && strncmp(settings->env[i], variable, n + 1) == 0) {
-			free(settings->env[i]);
-			settings->env[i] = copy;
-			return 0;
-		}
-	}
-	settings->env[settings->env_count++] = copy;
-	return 0;
-}
-
-static int check_variable(const char *variable, struct husk_error *err)
-{
-	size_t n = name_length(variable);
-	char name[NAME_MAX_TEXT];
-
-	(void)snprintf(name, sizeof(name), "environment variable %.*s",
-		       (int)(n < 32 ? n : 32), variable);
-	if (n == 0 || variable[n] != '=')
-		return error_set(err, HUSK_E_INVALID, name, "it must be NAME=VALUE");
-	if (strlen(variable) >= STRING_MAX) {
-		error_set(err, HUSK_E_INVALID, name,
-			  "it is %zu bytes long; Linux takes %d", strlen(variable),
-			  STRING_MAX - 1);
-		error_hint(err, "write the value to a workspace file and pass its path");
-		return HUSK_E_INVALID;
-	}
-	return 0;
-}
-
-static int make_env(const char *const *env, struct settings *settings,
+int settings_images(const struct husk_image_options *images,
+		    struct husk_image_options *ret, int *ret_cancel,
 		    struct husk_error *err)
 {
-	size_t defaults = sizeof(default_env) / sizeof(default_env[0]), count = 0;
-	int r = 0;
+	HUSK_IMAGE_OPTIONS(defaults);
+	int r;
 
-	while (env && env[count])
-		count++;
-	settings->env_count = 0;
-	settings->env = calloc(count + defaults + 1, sizeof(*settings->env));
-	if (!settings->env)
-		return error_oom(err, "environment");
-	for (size_t i = 0; r == 0 && i < defaults; i++)
-		r = set_variable(settings, default_env[i], err);
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		r = check_variable(env[i], err);
-		if (r == 0)
-			r = set_variable(settings, env[i], err);
-	}
-	settings->search = "";
-	for (size_t i = 0; r == 0 && i < settings->env_count; i++) {
-		if (strncmp(settings->env[i], "PATH=", 5) == 0)
-			settings->search = settings->env[i] + 5;
-	}
-	return r;
+	if (!images)
+		images = &defaults;
+	r = adopt(images, images->size, ret, sizeof(*ret), "image options", err);
+	if (r < 0)
+		return r;
+	if (ret->reserved != 0)
+		return error_set(err, HUSK_E_INVALID, "image options",
+				 "a reserved member is not 0");
+	if (ret->store && ret->store[0] != '/')
+		return error_set(err, HUSK_E_INVALID, "image store",
+				 "\"%.100s\" is not an absolute path", ret->store);
+	*ret_cancel = cancel_fd(ret->cancel);
+	return 0;
 }
 
 static int check_range(const char *what, uint64_t value, uint64_t min, uint64_t max,
@@ -183,7 +125,10 @@ static int check_numbers(const struct husk_options *o, struct husk_error *err)
 	    o->limits != HUSK_LIMITS_BEST_EFFORT)
 		r = error_set(err, HUSK_E_INVALID, "limits",
 			      "%d is neither enforce nor best-effort", o->limits);
-	if (r == 0 && (o->reserved != 0 || o->reserved_too != 0))
+	if (r == 0 && (o->pull < HUSK_PULL_MISSING || o->pull > HUSK_PULL_ALWAYS))
+		r = error_set(err, HUSK_E_INVALID, "pull",
+			      "%d is none of missing, never and always", o->pull);
+	if (r == 0 && o->reserved_too != 0)
 		r = error_set(err, HUSK_E_INVALID, "options",
 			      "a reserved member is not 0");
 	return r;
@@ -212,7 +157,7 @@ int settings_init(const struct husk_options *options, struct settings *ret,
 	if (r == 0)
 		r = settings_check_workdir(workdir, err);
 	if (r == 0)
-		r = make_env(options->env, ret, err);
+		r = settings_env(options->env, ret, err);
 	if (r == 0) {
 		ret->workdir = strdup(workdir);
 		if (!ret->workdir)
@@ -251,6 +196,43 @@ static const char *read_id(const char *text, uint32_t *ret)
 	return at == text ? NULL : at;
 }
 
+/* What useradd takes, and no more: a name that is an odd one in a file of an image is
+ * never what a caller means. */
+static const char *skip_name(const char *at)
+{
+	static const char letters[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char more[] = "0123456789.-$";
+	size_t n = strspn(at, letters);
+
+	if (n == 0)
+		return NULL;
+	for (at += n; *at && (strchr(letters, *at) || strchr(more, *at)); at++)
+		;
+	return at;
+}
+
+static const char *skip_id_or_name(const char *at, bool *ret_name)
+{
+	uint32_t id;
+	const char *end = read_id(at, &id);
+
+	if (end)
+		return end;
+	*ret_name = true;
+	return skip_name(at);
+}
+
+bool settings_user_is_name(const char *user)
+{
+	bool name = false;
+	const char *at = skip_id_or_name(user, &name);
+
+	if (at && *at == ':')
+		at = skip_id_or_name(at + 1, &name);
+	return at && *at == '\0' && name;
+}
+
 int settings_user(const char *user, uint32_t *ret_uid, uint32_t *ret_gid,
 		  struct husk_error *err)
 {
@@ -265,7 +247,7 @@ int settings_user(const char *user, uint32_t *ret_uid, uint32_t *ret_gid,
 	if (!at || *at != '\0')
 		return error_set(err, HUSK_E_INVALID, "user",
 				 "\"%.60s\" is not UID or UID:GID with numbers from 0 to "
-				 "4294967294",
+				 "4294967294, or NAME or NAME:GROUP of an image",
 				 user);
 	return 0;
 }
@@ -275,10 +257,10 @@ static int check_string(const char *text, const char *what, size_t *total,
 {
 	size_t size = strlen(text) + 1;
 
-	if (size > STRING_MAX) {
+	if (size > SETTINGS_STRING_MAX) {
 		error_set(err, HUSK_E_INVALID, what,
 			  "a string is %zu bytes long; Linux takes %d", size - 1,
-			  STRING_MAX - 1);
+			  SETTINGS_STRING_MAX - 1);
 		error_hint(
 		    err,
 		    "write it to a workspace file and pass its path; code of any size "

@@ -41,6 +41,7 @@ static void add_host(struct sha256 *hash)
 	struct utsname name;
 	struct stat st;
 
+	add_text(hash, "host");
 	if (fd_read_text(AT_FDCWD, "/usr/lib/os-release", text, sizeof(text)) > 0)
 		add_text(hash, text);
 	if (uname(&name) == 0)
@@ -57,6 +58,7 @@ static void add_directory(struct sha256 *hash, const struct source *image)
 	char path[PATH_TEXT];
 	struct stat st;
 
+	add_text(hash, "dir");
 	add_text(hash, image->path);
 	add_number(hash, image->dev);
 	add_number(hash, image->ino);
@@ -68,14 +70,25 @@ static void add_directory(struct sha256 *hash, const struct source *image)
 	}
 }
 
+/* An image is its content, wherever it lies and whatever it is called. */
+static void add_image(struct sha256 *hash, const struct oci_image *image)
+{
+	char text[DIGEST_TEXT];
+
+	digest_text(&image->manifest, text);
+	add_text(hash, "image");
+	add_text(hash, text);
+}
+
 static void add_settings(struct sha256 *hash, const struct husk_session *session,
 			 const struct setup_command *command, bool network)
 {
 	const struct box_spec *spec = &session->spec;
 
 	add_text(hash, generation);
-	add_text(hash, spec->root == BOX_ROOT_HOST ? "host" : "dir");
-	if (spec->root == BOX_ROOT_HOST)
+	if (session->root.held)
+		add_image(hash, &session->root.image);
+	else if (spec->root == BOX_ROOT_HOST)
 		add_host(hash);
 	else
 		add_directory(hash, &spec->image);

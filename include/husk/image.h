@@ -30,13 +30,6 @@
 extern "C" {
 #endif
 
-/** When a session fetches its image; husk_options.pull. */
-enum husk_pull {
-	HUSK_PULL_MISSING = 0, /**< where the store does not have it */
-	HUSK_PULL_NEVER = 1,   /**< never: what is missing is an error */
-	HUSK_PULL_ALWAYS = 2   /**< ask the registry what the name stands for now */
-};
-
 /** What a progress event is about. */
 enum husk_progress_kind {
 	HUSK_PROGRESS_RESOLVED = 1, /**< the manifest is known; total: how many layers */
@@ -99,6 +92,9 @@ struct husk_image_options {
 /** An image of a store; opaque. */
 typedef struct husk_image husk_image;
 
+/** A list of images; opaque. */
+typedef struct husk_images husk_images;
+
 /**
  * Pull an image into the store: its manifest, config and layers, each checked against its
  * digest, unpacked. What the store has is not fetched again; a pull that was cut goes on
@@ -133,7 +129,6 @@ HUSK_API int husk_image_find(const char *reference,
  * Ownership: *ret_images (may be NULL) is the caller's, to be released with
  * husk_images_free. Errors and threads: as husk_image_pull. Since: 0.1.0.
  */
-typedef struct husk_images husk_images;
 HUSK_API int husk_image_import(const char *path, const char *reference,
 			       const struct husk_image_options *options,
 			       husk_images **ret_images,
@@ -224,8 +219,8 @@ HUSK_API int64_t husk_image_added(const husk_image *image);
  * Everything about an image of the store as one JSON object: name, digest, manifest,
  * platform, bytes, added, layers, and config as the image has it.
  *
- * Ownership: *ret_json is the caller's; release it with free(3). Errors and threads: as
- * husk_image_find. Since: 0.1.0.
+ * Ownership: *ret_json is the caller's; release it with free(3).
+ * Errors and threads: as husk_image_find. Since: 0.1.0.
  */
 HUSK_API int husk_image_inspect(const char *reference,
 				const struct husk_image_options *options, char **ret_json,

@@ -45,10 +45,21 @@ enum husk_limits {
 	HUSK_LIMITS_BEST_EFFORT = 1 /**< the box runs, and the result says what held */
 };
 
+/** When a session fetches its image; husk_options.pull. */
+enum husk_pull {
+	HUSK_PULL_MISSING = 0, /**< where the store does not have it */
+	HUSK_PULL_NEVER = 1,   /**< never: what is missing is an error */
+	HUSK_PULL_ALWAYS = 2   /**< ask the registry what the name stands for now */
+};
+
+/** Where images are kept and come from: husk/image.h. */
+struct husk_image_options;
+
 /** Settings of a session. Zero is the safe default of every member. */
 struct husk_options {
-	size_t size;	       /**< sizeof(struct husk_options); HUSK_OPTIONS sets it */
-	const char *image;     /**< image reference; NULL: "host" */
+	size_t size;	   /**< sizeof(struct husk_options); HUSK_OPTIONS sets it */
+	const char *image; /**< "host", "dir:PATH", or an image as husk/image.h has it;
+			    * NULL: "host" */
 	const char *workspace; /**< host directory, made if absent, kept afterwards; NULL:
 				* a private temporary directory, removed at close */
 	const char *temp_dir;  /**< where that private directory is made; NULL: /tmp */
@@ -57,14 +68,17 @@ struct husk_options {
 	const struct husk_mount *mounts; /**< extra mounts, mount_count of them */
 	size_t mount_count;
 	const char *const *env; /**< "NAME=VALUE" strings, NULL-terminated; they override
-				 * the image's Env; NULL: none. Nothing is taken from the
+				 * the image's Env, which overrides PATH, HOME and LANG as
+				 * husk sets them; NULL: none. Nothing is taken from the
 				 * caller's environment */
-	const char *workdir;	/**< working directory in the box; NULL: /workspace */
-	const char *user; /**< "UID" or "UID:GID" in the box, decimal; NULL: the image's
-			   *   User, else 0. On the host it is the caller, or an
-			   *   unprivileged id where the caller is root */
-	const char *seccomp;   /**< "default", "strict", or the path of an OCI/Docker
-				* seccomp   JSON profile; NULL: "default" */
+	const char *workdir; /**< working directory in the box; NULL: /workspace, and for
+			      * the image's own command the image's WorkingDir */
+	const char *user;    /**< in the box: "UID" or "UID:GID", decimal, or "NAME" or
+			      *   "NAME:GROUP" as the image's /etc/passwd and /etc/group have
+			      *   them; NULL: the image's User, else 0. On the host it is the
+			      *   caller, or an unprivileged id where the caller is root */
+	const char *seccomp; /**< "default", "strict", or the path of an OCI/Docker
+			      * seccomp   JSON profile; NULL: "default" */
 	uint64_t memory_bytes; /**< cap on memory with swap, bytes; 0: 512 MiB */
 	uint64_t cpu_milli;    /**< cap on CPU in thousandths of one; 0: uncapped */
 	uint64_t pids;	       /**< cap on tasks (threads count); 0: 256 */
@@ -80,10 +94,13 @@ struct husk_options {
 				      * socket; 0:       only a       loopback of its own */
 	int32_t allow_writable_root; /**< 1: the root file system may be written to; the
 				      * changes are thrown away with the box */
-	int32_t reserved;	     /**< 0 */
+	int32_t pull;		     /**< enum husk_pull */
 	int32_t deps_readonly; /**< 1: no box but that of a setup (husk/setup.h) may write
 				* to /workspace/.deps */
 	int32_t reserved_too;  /**< 0 */
+	const struct husk_image_options *images; /**< where the image is kept and comes
+						  * from; used while the session is
+						  * opened; NULL: all defaults */
 };
 
 /** Where a call's standard input comes from. */

@@ -30,7 +30,8 @@ typedef struct husk_session husk_session;
  *
  * Ownership: *ret_session is the caller's, to be ended with husk_session_close.
  * Errors: HUSK_E_INVALID, HUSK_E_MEMORY, HUSK_E_MOUNT_REFUSED, HUSK_E_IMAGE,
- * HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.
+ * HUSK_E_SYSTEM; where an image is fetched also HUSK_E_REGISTRY, HUSK_E_TOO_BIG,
+ * HUSK_E_CANCELLED (husk_image_options.cancel was fired). Threads: any. Since: 0.1.0.
  */
 HUSK_API int husk_session_open(const struct husk_options *options,
 			       husk_session **ret_session,
@@ -38,8 +39,8 @@ HUSK_API int husk_session_open(const struct husk_options *options,
 
 /**
  * Check settings as husk_session_open does, without making or changing anything. NULL
- * stands for all defaults. What only opening finds out (that a workspace can be made,
- * say) is not checked.
+ * stands for all defaults. What only opening finds out (that a workspace can be made, or
+ * that there is such an image) is not checked; no image is fetched.
  *
  * Ownership: the options stay the caller's. Errors: as husk_session_open. Threads: any.
  * Since: 0.1.0.
@@ -49,7 +50,10 @@ HUSK_API int husk_options_check(const struct husk_options *options,
 
 /**
  * Run a program in a fresh box and wait for it. argv is NULL-terminated; argv[0] is
- * looked up in the box's PATH when it holds no slash. call NULL stands for all defaults.
+ * looked up in the box's PATH when it holds no slash. argv NULL or empty stands for the
+ * image's own command, its Entrypoint and Cmd, in the image's WorkingDir unless a working
+ * directory is given: HUSK_E_INVALID where the image has none, as "host" and "dir:" never
+ * have. call NULL stands for all defaults.
  *
  * Returns 0 whenever there is a result, whatever the program did and also where the box
  * could not be started (fault startup_failed).
