@@ -202,23 +202,6 @@ __attribute__((weak)) int platform_match(const struct platform *wanted,
 {
 	return -1;
 }
-__attribute__((weak)) int reference_parse(const char *text, struct reference *ret,
-					  struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void reference_text(const struct reference *reference,
-					  char text[REFERENCE_TEXT])
-{
-}
-__attribute__((weak)) const char *reference_host(const struct reference *reference)
-{
-	return NULL;
-}
-__attribute__((weak)) bool reference_is_loopback(const char *registry)
-{
-	return false;
-}
 __attribute__((weak)) int registry_new(const struct reference *reference,
 				       const struct registry_options *options,
 				       struct registry **ret, struct husk_error *err)
