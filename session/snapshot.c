@@ -13,6 +13,7 @@ struct snapshot *snapshot_new(const struct snapshot *old)
 	if (!snap)
 		return NULL;
 	snap->refs = 1;
+	snap->max = SNAPSHOT_ENTRIES_MAX;
 	snap->newest = INT64_MIN;
 	snap->dirs = BUFFER_INIT(entries * sizeof(struct snapshot_dir));
 	snap->files = BUFFER_INIT(entries * sizeof(struct snapshot_file));
@@ -25,6 +26,55 @@ struct snapshot *snapshot_new(const struct snapshot *old)
 		(void)buffer_reserve(&snap->names, old->names.size);
 	}
 	return snap;
+}
+
+int snapshot_full(struct snapshot *snapshot)
+{
+	snapshot->cut = true;
+	return -EFBIG;
+}
+
+static int add_name(struct snapshot *snap, const char *name, uint32_t *ret)
+{
+	size_t at = snap->names.size;
+	int r;
+
+	if (snap->dir_count + snap->file_count >= snap->max)
+		return snapshot_full(snap);
+	r = buffer_add(&snap->names, name, strlen(name) + 1);
+	if (r == -EFBIG)
+		return snapshot_full(snap);
+	*ret = (uint32_t)at;
+	return r;
+}
+
+int snapshot_add_dir(struct snapshot *snapshot, uint32_t parent, const char *name,
+		     uint32_t twin)
+{
+	struct snapshot_dir dir = {
+	    .parent = parent, .twin = twin, .state = SNAPSHOT_GONE};
+	int r = add_name(snapshot, name, &dir.name);
+
+	if (r == 0)
+		r = buffer_add(&snapshot->dirs, &dir, sizeof(dir));
+	if (r == 0)
+		snapshot->dir_count++;
+	return r;
+}
+
+int snapshot_add_file(struct snapshot *snapshot, const char *name,
+		      struct snapshot_file *file)
+{
+	int r = add_name(snapshot, name, &file->name);
+
+	if (r == 0)
+		r = buffer_add(&snapshot->files, file, sizeof(*file));
+	if (r < 0)
+		return r;
+	snapshot->file_count++;
+	if (file->ctime > snapshot->newest)
+		snapshot->newest = file->ctime;
+	return 0;
 }
 
 bool snapshot_hides(const struct snapshot *snapshot)

@@ -54,6 +54,7 @@ struct snapshot {
 	uint32_t refs;
 	uint32_t dir_count;
 	uint32_t file_count;
+	uint32_t max;	/* of both together */
 	bool cut;	/* a bound was reached: there is more */
 	int root_errno; /* why the root could not be read (it is HIDDEN then), or 0 */
 	int64_t newest; /* the latest ctime of a file */
@@ -90,6 +91,8 @@ struct snapshot_how {
 	bool names_only;
 	/* Leave out the directory .deps at the top. */
 	bool skip_deps;
+	/* Use no other thread (session/snapshot_team.h). */
+	bool alone;
 	/* Directories and files together, at most; 0: SNAPSHOT_ENTRIES_MAX. */
 	uint32_t max;
 };
@@ -101,6 +104,14 @@ int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **re
 /* An empty one, with room for as much as old (or NULL) holds. NULL where there is no
  * memory. */
 struct snapshot *snapshot_new(const struct snapshot *old);
+
+/* Add a directory, not read yet, or a file of which all is known but where its name goes.
+ * 0, -ENOMEM, or -EFBIG where a bound is reached, which marks it as cut. */
+int snapshot_add_dir(struct snapshot *snapshot, uint32_t parent, const char *name,
+		     uint32_t twin);
+int snapshot_add_file(struct snapshot *snapshot, const char *name,
+		      struct snapshot_file *file);
+int snapshot_full(struct snapshot *snapshot);
 
 /* Are there directories that may hold files which are not known? */
 bool snapshot_hides(const struct snapshot *snapshot);

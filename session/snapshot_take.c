@@ -3,6 +3,7 @@
  * into in the snapshot itself. */
 #include "session/snapshot.h"
 
+#include "session/snapshot_team.h"
 #include "session/stamp.h"
 #include "session/walk.h"
 
@@ -19,6 +20,9 @@ struct taker {
 	struct snapshot *snap;
 	struct walk walk;
 	uint32_t cur; /* the directory where the walk stands */
+	/* Looks at the files whose names are known, or NULL. They are added at the end.
+	 */
+	struct snapshot_team *team;
 };
 
 static struct snapshot_dir *dir_at(const struct taker *t, uint32_t dir)
@@ -31,55 +35,6 @@ static const struct snapshot_dir *twin_of(const struct taker *t, uint32_t dir)
 	uint32_t twin = dir_at(t, dir)->twin;
 
 	return twin == SNAPSHOT_NONE ? NULL : snapshot_dirs(t->how->old) + twin;
-}
-
-static int full(struct taker *t)
-{
-	t->snap->cut = true;
-	return -EFBIG;
-}
-
-static int add_name(struct taker *t, const char *name, uint32_t *ret)
-{
-	uint32_t max = t->how->max ? t->how->max : SNAPSHOT_ENTRIES_MAX;
-	size_t at = t->snap->names.size;
-	int r;
-
-	if (t->snap->dir_count + t->snap->file_count >= max)
-		return full(t);
-	r = buffer_add(&t->snap->names, name, strlen(name) + 1);
-	if (r == -EFBIG)
-		return full(t);
-	*ret = (uint32_t)at;
-	return r;
-}
-
-static int add_dir(struct taker *t, uint32_t parent, const char *name, uint32_t twin)
-{
-	struct snapshot_dir dir = {
-	    .parent = parent, .twin = twin, .state = SNAPSHOT_GONE};
-	int r = add_name(t, name, &dir.name);
-
-	if (r == 0)
-		r = buffer_add(&t->snap->dirs, &dir, sizeof(dir));
-	if (r == 0)
-		t->snap->dir_count++;
-	return r;
-}
-
-/* Add a file of which all is known but where its name goes. */
-static int add_file(struct taker *t, const char *name, struct snapshot_file *file)
-{
-	int r = add_name(t, name, &file->name);
-
-	if (r == 0)
-		r = buffer_add(&t->snap->files, file, sizeof(*file));
-	if (r < 0)
-		return r;
-	t->snap->file_count++;
-	if (file->ctime > t->snap->newest)
-		t->snap->newest = file->ctime;
-	return 0;
 }
 
 /* Add the file `name` of the directory where the walk stands; whatever else it is by now
@@ -101,7 +56,7 @@ static int add_file_by_name(struct taker *t, const char *name, bool *ret_is_dir)
 	    .mtime = stamp_from(&st.st_mtim),
 	    .ctime = stamp_from(&st.st_ctim),
 	};
-	return add_file(t, name, &file);
+	return snapshot_add_file(t->snap, name, &file);
 }
 
 /* Directories are added after the files: both must stand together. Their names wait here.
@@ -122,7 +77,7 @@ static int read_entries(struct taker *t, struct buffer *dirs)
 		if (r == 0 && is_dir && !(is_top && strcmp(entry.name, ".deps") == 0))
 			r = buffer_add(dirs, entry.name, strlen(entry.name) + 1);
 		if (r < 0)
-			return r == -EFBIG ? full(t) : r;
+			return r == -EFBIG ? snapshot_full(t->snap) : r;
 	}
 	return r;
 }
@@ -164,7 +119,7 @@ static int read_dir(struct taker *t)
 	int r = read_entries(t, &names);
 
 	for (size_t at = 0; r == 0 && at < names.size; at += strlen(names.data + at) + 1)
-		r = add_dir(t, t->cur, names.data + at, SNAPSHOT_NONE);
+		r = snapshot_add_dir(snap, t->cur, names.data + at, SNAPSHOT_NONE);
 	dir = dir_at(t, t->cur);
 	dir->first_file = first_file;
 	dir->file_count = snap->file_count - first_file;
@@ -188,7 +143,7 @@ static int copy_file(struct taker *t, const struct snapshot_file *old)
 	struct snapshot_file file = *old;
 	bool is_dir;
 
-	return t->how->names_only ? add_file(t, name, &file)
+	return t->how->names_only ? snapshot_add_file(t->snap, name, &file)
 				  : add_file_by_name(t, name, &is_dir);
 }
 
@@ -201,13 +156,17 @@ static int copy_dir(struct taker *t, uint32_t dir)
 	struct snapshot_dir *self;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < twin.file_count; i++)
+	if (t->team)
+		r = snapshot_team_give(t->team, walk_fd(&t->walk), dir, twin.first_file,
+				       twin.file_count);
+	for (uint32_t i = 0; r == 0 && !t->team && i < twin.file_count; i++)
 		r = copy_file(t, snapshot_files(old) + twin.first_file + i);
 	for (uint32_t i = 0; r == 0 && i < twin.dir_count; i++) {
 		const struct snapshot_dir *child =
 		    snapshot_dirs(old) + twin.first_dir + i;
 
-		r = add_dir(t, dir, snapshot_name(old, child->name), twin.first_dir + i);
+		r = snapshot_add_dir(t->snap, dir, snapshot_name(old, child->name),
+				     twin.first_dir + i);
 	}
 	self = dir_at(t, dir);
 	self->first_file = first_file;
@@ -232,18 +191,28 @@ static bool identify(struct taker *t, uint32_t dir, const struct stat *st)
 
 /* What was added for a directory that turns out to be unreadable is taken back: half of
  * it would look as if the rest had been deleted. */
-static void hide(struct taker *t, uint32_t dir)
+static void hide_files(struct taker *t, uint32_t dir, int why)
 {
 	struct snapshot_dir *self = dir_at(t, dir);
 
 	if (self->file_count > 0)
 		t->snap->file_count = self->first_file;
+	t->snap->files.size = t->snap->file_count * sizeof(struct snapshot_file);
+	self->file_count = 0;
+	self->state = SNAPSHOT_HIDDEN;
+	if (dir == 0)
+		t->snap->root_errno = why;
+}
+
+static void hide(struct taker *t, uint32_t dir, int why)
+{
+	struct snapshot_dir *self = dir_at(t, dir);
+
+	hide_files(t, dir, why);
 	if (self->dir_count > 0)
 		t->snap->dir_count = self->first_dir;
-	t->snap->files.size = t->snap->file_count * sizeof(struct snapshot_file);
 	t->snap->dirs.size = t->snap->dir_count * sizeof(struct snapshot_dir);
-	self->file_count = self->dir_count = 0;
-	self->state = SNAPSHOT_HIDDEN;
+	self->dir_count = 0;
 }
 
 /* Take the directory where the walk stands. */
@@ -254,9 +223,7 @@ static int take_here(struct taker *t, const struct stat *st)
 
 	if (r == 0 || r == -EFBIG || !walk_error_is_local(r))
 		return r;
-	hide(t, t->cur);
-	if (t->cur == 0)
-		t->snap->root_errno = -r;
+	hide(t, t->cur, -r);
 	return 0;
 }
 
@@ -351,9 +318,60 @@ static int take_all(struct taker *t, const struct stat *st)
 	}
 }
 
+static int collect_piece(struct taker *t, const struct team_piece *piece)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < piece->count; i++) {
+		const struct snapshot_file *found =
+		    snapshot_team_file(t->team, piece->first + i);
+		struct snapshot_file file;
+
+		if (!found)
+			continue;
+		file = *found;
+		r = snapshot_add_file(t->snap, snapshot_name(t->how->old, found->name),
+				      &file);
+	}
+	dir_at(t, piece->dir)->file_count =
+	    t->snap->file_count - dir_at(t, piece->dir)->first_file;
+	return r;
+}
+
+/* Add what the team has found. Where a directory turned out to be unreadable, what was
+ * added for it is taken back. */
+static int collect(struct taker *t)
+{
+	uint32_t count, dir = SNAPSHOT_NONE;
+	bool shut = false;
+	int r = 0;
+
+	snapshot_team_finish(t->team);
+	count = snapshot_team_count(t->team);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		const struct team_piece *piece = snapshot_team_piece(t->team, i);
+
+		if (piece->dir != dir) {
+			dir = piece->dir;
+			dir_at(t, dir)->first_file = t->snap->file_count;
+			shut = false;
+		}
+		if (piece->error < 0 && !walk_error_is_local(piece->error))
+			return piece->error;
+		if (piece->error < 0 && !shut) {
+			shut = true;
+			hide_files(t, dir, -piece->error);
+		}
+		if (!shut)
+			r = collect_piece(t, piece);
+	}
+	return r;
+}
+
 static int take_root(struct taker *t, int root)
 {
-	int r = add_dir(t, SNAPSHOT_NONE, "", t->how->old ? 0 : SNAPSHOT_NONE);
+	int r =
+	    snapshot_add_dir(t->snap, SNAPSHOT_NONE, "", t->how->old ? 0 : SNAPSHOT_NONE);
 	struct stat st;
 
 	if (r < 0)
@@ -370,16 +388,25 @@ static int take_root(struct taker *t, int root)
 	return 0;
 }
 
-int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **ret)
+static int take(int root, const struct snapshot_how *how, struct snapshot_team *team,
+		struct snapshot **ret)
 {
-	struct taker t = {.how = how, .walk = WALK_INIT, .snap = snapshot_new(how->old)};
+	struct taker t = {
+	    .how = how, .walk = WALK_INIT, .snap = snapshot_new(how->old), .team = team};
 	int r;
 
 	if (!t.snap)
 		return -ENOMEM;
+	if (how->max)
+		t.snap->max = how->max;
 	t.snap->begun = stamp_monotonic();
 	t.snap->clock_offset = stamp_clock_offset();
 	r = take_root(&t, root);
+	if (team && (r == 0 || r == -EFBIG)) {
+		int collected = collect(&t);
+
+		r = collected < 0 ? collected : r;
+	}
 	walk_deinit(&t.walk);
 	if (r < 0 && r != -EFBIG) {
 		snapshot_unref(t.snap);
@@ -387,4 +414,19 @@ int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **re
 	}
 	*ret = t.snap;
 	return 0;
+}
+
+/* The work of a team holds descriptors: where the walk lacked one, it tries alone. */
+int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **ret)
+{
+	struct snapshot_team *team = NULL;
+	int r;
+
+	if (how->old && how->trust_ctime && !how->names_only && !how->alone)
+		team = snapshot_team_new(how->old);
+	r = take(root, how, team, ret);
+	if (!team)
+		return r;
+	snapshot_team_free(team);
+	return r == -EMFILE || r == -ENFILE ? take(root, how, NULL, ret) : r;
 }
