@@ -13,6 +13,7 @@
 #define OCI_MAX_TOKEN_BODY  (1 * OCI_MIB)  /* what a token server answers */
 #define OCI_MAX_ERROR_BODY  (64 * OCI_KIB) /* the body of an error */
 #define OCI_MAX_JSON_DEPTH  64
+#define OCI_MAX_JSON_VALUES 131072 /* a short value takes 250 bytes once it is read */
 #define OCI_MAX_LAYERS	    512
 #define OCI_MAX_MANIFESTS   4096 /* descriptors in one index */
 #define OCI_MAX_INDEX_DEPTH 3	 /* an index inside an index inside an index */

@@ -144,21 +144,20 @@ int digest_run_new(enum digest_algorithm algorithm, struct digest_run **ret,
 		   struct husk_error *err)
 {
 	const struct lib_crypto *crypto = NULL;
-	struct husk_error why = {0};
+	const bool needed = algorithm != DIGEST_SHA256;
 	struct digest_run *run;
+	int rc;
 
 	if (algorithm == DIGEST_NONE || (size_t)algorithm >= ALGORITHMS)
 		return error_set(err, HUSK_E_INVALID, "digest", "of no algorithm");
-	if (lib_crypto(&crypto, &why) < 0 && algorithm != DIGEST_SHA256) {
-		if (err)
-			*err = why;
-		return why.code;
-	}
+	rc = lib_crypto(&crypto, needed ? err : NULL);
+	if (rc < 0 && needed)
+		return rc;
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return error_oom(err, "digest");
 	run->algorithm = algorithm;
-	if (crypto && begin(crypto, run) < 0 && algorithm != DIGEST_SHA256) {
+	if (crypto && begin(crypto, run) < 0 && needed) {
 		free(run);
 		return error_oom(err, "digest");
 	}

@@ -37,18 +37,23 @@ struct media {
 };
 /* Parameters after ';' are ignored, case too. */
 struct media media_of(const char *type);
+/* How many bytes of type are the type itself, without parameters. */
+size_t media_name(const char *type);
+/* A type that says nothing: "", application/octet-stream and the like. */
+bool media_is_generic(const char *type);
 /* The Accept header for a manifest request. */
 const char *media_accept(void);
 
 struct descriptor {
-	char media_type[128];
+	char media_type[128]; /* "" where not told */
 	struct media media;
 	struct digest digest;
-	uint64_t size; /* bytes; checked against OCI_MAX_BLOB or OCI_MAX_DOCUMENT */
+	uint64_t size; /* bytes; at most OCI_MAX_BLOB, a document OCI_MAX_DOCUMENT */
 	struct platform platform; /* of an index's entry; empty where not told */
 	char ref_name[256];	  /* org.opencontainers.image.ref.name or "" */
 	char image_name[512];	  /* io.containerd.image.name or "" */
 	bool has_urls;		  /* it names places outside the registry; never used */
+	bool attestation;	  /* of an index's entry: it speaks about another one */
 };
 
 struct manifest {
@@ -68,6 +73,8 @@ struct index {
 int document_kind(const char *data, size_t size, const char *type, const char *where,
 		  enum media_kind *ret, struct husk_error *err);
 
+/* A manifest of an image: HUSK_E_IMAGE where its config is that of another artifact, or
+ * a layer's type is not known. Layers whose type says nothing are sniffed. */
 int manifest_parse(const char *data, size_t size, const char *where, struct manifest *ret,
 		   struct husk_error *err);
 void manifest_deinit(struct manifest *manifest);
@@ -75,9 +82,9 @@ void manifest_deinit(struct manifest *manifest);
 int index_parse(const char *data, size_t size, const char *where, struct index *ret,
 		struct husk_error *err);
 void index_deinit(struct index *index);
-/* The entry that serves wanted best, the first of equals; an entry that is itself an
- * index without a platform is a candidate. HUSK_E_IMAGE names the platforms that are
- * there. */
+/* The entry that serves wanted best, the first of equals; entries that tell no platform
+ * come last, attestations never. *ret points into index. HUSK_E_IMAGE names the
+ * platforms that are there. */
 int index_choose(const struct index *index, const struct platform *wanted,
 		 const char *where, const struct descriptor **ret,
 		 struct husk_error *err);

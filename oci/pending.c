@@ -47,21 +47,6 @@ __attribute__((weak)) int blob_wait(struct blob *blob, struct husk_error *err)
 __attribute__((weak)) void blob_abandon(struct blob *blob, const struct husk_error *why)
 {
 }
-__attribute__((weak)) int image_config_parse(const char *data, size_t size,
-					     const char *where, struct image_config *ret,
-					     struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void image_config_deinit(struct image_config *config)
-{
-}
-__attribute__((weak)) int image_config_chain(const struct image_config *config,
-					     size_t count, struct digest *ret,
-					     struct husk_error *err)
-{
-	return -1;
-}
 __attribute__((weak)) int fetch_image(struct store *store,
 				      const struct fetch_source *source,
 				      const struct descriptor *top,
@@ -82,43 +67,6 @@ __attribute__((weak)) int export_path(struct store *store,
 				      const struct store_image *image, const char *path,
 				      int32_t format, int cancel_fd,
 				      struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) struct media media_of(const char *type)
-{
-	return (struct media){0};
-}
-__attribute__((weak)) const char *media_accept(void)
-{
-	return NULL;
-}
-__attribute__((weak)) int document_kind(const char *data, size_t size, const char *type,
-					const char *where, enum media_kind *ret,
-					struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int manifest_parse(const char *data, size_t size, const char *where,
-					 struct manifest *ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void manifest_deinit(struct manifest *manifest)
-{
-}
-__attribute__((weak)) int index_parse(const char *data, size_t size, const char *where,
-				      struct index *ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void index_deinit(struct index *index)
-{
-}
-__attribute__((weak)) int index_choose(const struct index *index,
-				       const struct platform *wanted, const char *where,
-				       const struct descriptor **ret,
-				       struct husk_error *err)
 {
 	return -1;
 }
@@ -180,25 +128,6 @@ __attribute__((weak)) int oci_prune(const struct husk_image_options *options,
 __attribute__((weak)) int oci_inspect(const char *reference,
 				      const struct husk_image_options *options,
 				      char **ret_json, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void platform_host(struct platform *ret)
-{
-}
-__attribute__((weak)) int platform_parse(const char *text, struct platform *ret,
-					 struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void platform_normalise(struct platform *platform)
-{
-}
-__attribute__((weak)) void platform_text(const struct platform *platform, char text[84])
-{
-}
-__attribute__((weak)) int platform_match(const struct platform *wanted,
-					 const struct platform *offered)
 {
 	return -1;
 }
