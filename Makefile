@@ -172,7 +172,7 @@ quickstart: deps-build
 	@$(OUT)/examples/quickstart
 
 # Measurements: side by side with the kernel's floor and with peers, never part of the check.
-$(OUT)/bench/start: bench/start.c $(OUT)/libhusk.a
+$(OUT)/bench/%: bench/%.c $(OUT)/libhusk.a
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -std=gnu17 -O2 -g $(WARN) -I. -Iinclude $(OPT_LD) $< $(OUT)/libhusk.a \
 		$(STATIC_LIBS) -pthread -o $@
@@ -180,7 +180,7 @@ $(OUT)/bench/true: bench/true.c
 	@mkdir -p $(@D)
 	$(CC) -O2 $(WARN) -I. -static -nostdlib -fno-pic -no-pie $< -o $@
 .PHONY: bench
-bench: all $(OUT)/bench/start $(OUT)/bench/true
+bench: all $(OUT)/bench/start $(OUT)/bench/files $(OUT)/bench/true
 	$(PYTHON) bench/run --build $(OUT)
 
 .PHONY: clean

@@ -2,12 +2,18 @@
 /*
  * Times starts, one line of microseconds each:
  *
- *	start floor N PROGRAM           clone3 with seven new namespaces, exec PROGRAM,
- *exit start spawn N PROGRAM [ARG...]  posix_spawn and wait: commands and peers start box
- *N OPTIONS PROGRAM     through the library; OPTIONS is a comma-separated list of enforce,
- *best-effort, unlimited, heap=MIB, threads=N, parallel=N, code
+ *	start floor N PROGRAM
+ *		clone3 with seven new namespaces, exec PROGRAM, exit
  *
- * parallel=N prints one line: the time for N calls at once from N threads.
+ *	start spawn N PROGRAM [ARG...]
+ *		posix_spawn and wait: commands and peers
+ *
+ *	start box N OPTIONS PROGRAM
+ *		through the library; OPTIONS is a comma-separated list of enforce,
+ *		best-effort, unlimited, heap=MIB, threads=N, parallel=N, code, files
+ *
+ * parallel=N prints one line: the time for N calls at once from N threads. Without files
+ * the workspace is not looked at for changes.
  */
 #include <husk.h>
 
@@ -88,7 +94,8 @@ static int run_spawn(int n, char **argv)
 struct job {
 	husk_session *session;
 	const char *program;
-	int code; /* run it as Python code instead */
+	int code;  /* run it as Python code instead */
+	int files; /* tell which files changed */
 	int failed;
 };
 
@@ -100,7 +107,7 @@ static int call(struct job *job)
 	HUSK_CALL(options);
 	int r;
 
-	options.skip_files = 1;
+	options.skip_files = !job->files;
 	if (job->code)
 		r = husk_session_run_code(job->session, "python", job->program,
 					  strlen(job->program), &options, &result, &err);
@@ -181,7 +188,9 @@ static int run_parallel(int n, int width, struct job *job)
 
 static int run_box(int n, const char *options, const char *program)
 {
-	struct job job = {.program = program, .code = (int)option(options, "code")};
+	struct job job = {.program = program,
+			  .code = (int)option(options, "code"),
+			  .files = (int)option(options, "files")};
 	int width = (int)option(options, "parallel"), failed = 0;
 	struct husk_error err = {0};
 	HUSK_OPTIONS(settings);
