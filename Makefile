@@ -140,8 +140,16 @@ $(OUT)/husk.pc: Makefile
 include tests/tests.mk
 include bindings/python/wheel.mk
 
+# The reference of the C interface, from the comments of the headers: for readers and man.
+# Where there is no Python, an installation goes without; the headers say the same.
+DOCS := $(OUT)/docs
+.PHONY: docs
+docs: $(DOCS)/API.md
+$(DOCS)/API.md: docs/make_reference $(PUBLIC) Makefile
+	$(PYTHON) docs/make_reference --out $(DOCS)
+
 .PHONY: install
-install: all
+install: all $(if $(wildcard $(PYTHON)),docs)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(DESTDIR)$(PREFIX)/include/husk $(DESTDIR)$(PREFIX)/libexec/husk
 	install -m 0755 $(OUT)/husk $(DESTDIR)$(PREFIX)/bin/husk
@@ -152,8 +160,11 @@ install: all
 	install -m 0644 $(OUT)/husk.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	install -m 0644 include/husk.h $(DESTDIR)$(PREFIX)/include/
 	install -m 0644 include/husk/*.h $(DESTDIR)$(PREFIX)/include/husk/
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/husk/apparmor
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
+		$(DESTDIR)$(PREFIX)/share/doc/husk $(DESTDIR)$(PREFIX)/share/husk/apparmor
 	install -m 0644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 0644 docs/man/*.3 $(if $(wildcard $(PYTHON)),$(DOCS)/man3/*.3) $(DESTDIR)$(PREFIX)/share/man/man3/
+	$(if $(wildcard $(PYTHON)),install -m 0644 $(DOCS)/API.md $(DESTDIR)$(PREFIX)/share/doc/husk/)
 	install -m 0644 docs/apparmor/husk $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 
 # The examples are programs like any other user's: public headers, the static library.

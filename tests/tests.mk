@@ -30,6 +30,7 @@ help:
 	'make format          lay out the C files as .clang-format says' \
 	'make coverage        unit and integration tests on the coverage variant, summed up' \
 	'make examples        build the programs of examples/' \
+	'make docs            the reference of the C interface, from the headers, into build/docs' \
 	'make wheel           a Python wheel that carries the library, into build/wheel' \
 	'make bench           measure starts against the floor and against peers' \
 	'make deps            install what is missing for building and testing (apt)' \
