@@ -15,38 +15,6 @@
 #include "oci/store.h"
 #include "oci/unpack.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-__attribute__((weak)) uint64_t blob_have(const struct blob *blob)
-{
-	return 0;
-}
-__attribute__((weak)) int blob_write(struct blob *blob, const void *data, size_t size,
-				     struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int blob_restart(struct blob *blob, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int blob_finish(struct blob *blob, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void blob_fail(struct blob *blob, const struct husk_error *why)
-{
-}
-__attribute__((weak)) ssize_t blob_read(struct blob *blob, uint64_t offset, void *data,
-					size_t size, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int blob_wait(struct blob *blob, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void blob_abandon(struct blob *blob, const struct husk_error *why)
-{
-}
 __attribute__((weak)) int fetch_image(struct store *store,
 				      const struct fetch_source *source,
 				      const struct descriptor *top,
@@ -162,139 +130,6 @@ __attribute__((weak)) int registry_blob(struct registry *registry,
 {
 	return -1;
 }
-__attribute__((weak)) int store_open(const char *path, enum store_mode mode,
-				     struct store **ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) struct store *store_close(struct store *store)
-{
-	return NULL;
-}
-__attribute__((weak)) const char *store_path(const struct store *store)
-{
-	return NULL;
-}
-__attribute__((weak)) bool store_has_blob(struct store *store,
-					  const struct digest *digest, uint64_t *ret_size)
-{
-	return false;
-}
-__attribute__((weak)) int store_read_blob(struct store *store,
-					  const struct digest *digest, struct buffer *ret,
-					  struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_open_blob(struct store *store,
-					  const struct digest *digest, int *ret_fd,
-					  struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_add_blob(struct store *store, const struct digest *digest,
-					 const void *data, size_t size,
-					 struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_blob_begin(struct store *store,
-					   const struct digest *digest, uint64_t size,
-					   int (*waiting)(void *user), void *user,
-					   struct blob **ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_blob_commit(struct blob *blob, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) struct blob *store_blob_free(struct blob *blob)
-{
-	return NULL;
-}
-__attribute__((weak)) bool store_has_layer(struct store *store,
-					   const struct digest *diff_id)
-{
-	return false;
-}
-__attribute__((weak)) int store_layer_begin(struct store *store,
-					    const struct digest *diff_id,
-					    int (*waiting)(void *user), void *user,
-					    struct store_making **ret, int *ret_dir,
-					    struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_making_commit(struct store_making *making,
-					      struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) struct store_making *store_making_free(struct store_making *making)
-{
-	return NULL;
-}
-__attribute__((weak)) int store_open_layer(struct store *store,
-					   const struct digest *diff_id, int *ret_fd,
-					   struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) bool store_has_root(struct store *store, const struct digest *chain)
-{
-	return false;
-}
-__attribute__((weak)) int store_root_begin(struct store *store,
-					   const struct digest *chain,
-					   int (*waiting)(void *user), void *user,
-					   struct store_making **ret, int *ret_dir,
-					   struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_root_lease(struct store *store,
-					   const struct digest *chain, int *ret_tree,
-					   int *ret_lease, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) void store_image_deinit(struct store_image *image)
-{
-}
-__attribute__((weak)) int store_find_image(struct store *store, const char *name,
-					   struct store_image *ret,
-					   struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_find_digest(struct store *store, const char *prefix,
-					    struct store_image *ret,
-					    struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_set_image(struct store *store,
-					  const struct store_image *image,
-					  struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_list_images(struct store *store, struct store_image **ret,
-					    size_t *ret_count, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_remove_image(struct store *store, const char *name,
-					     uint64_t *ret_freed, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int store_prune(struct store *store, uint64_t *ret_count,
-				      uint64_t *ret_freed, struct husk_error *err)
-{
-	return -1;
-}
 __attribute__((weak)) int layer_unpack(int dir, const struct layer_input *input,
 				       struct layer_summary *ret, struct husk_error *err)
 {
@@ -305,9 +140,33 @@ __attribute__((weak)) int layers_merge(const int *layers, size_t count, int root
 {
 	return -1;
 }
-__attribute__((weak)) int remove_tree(int dir, const char *name)
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* Enough for tests: recursive, a descriptor for each level. */
+__attribute__((weak)) int tree_remove(int dir, const char *name)
 {
-	return -1;
+	const struct dirent *entry;
+	DIR *stream;
+	int fd, r = 0;
+
+	if (unlinkat(dir, name, 0) == 0)
+		return 0;
+	if (errno != EISDIR)
+		return -errno;
+	r = fchmodat(dir, name, 0700, 0);
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!stream)
+		return -errno;
+	while (r == 0 && (entry = readdir(stream)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = tree_remove(dirfd(stream), entry->d_name);
+	(void)closedir(stream);
+	return r == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 __attribute__((weak)) int oci_reference_check(const char *reference,
 					      struct husk_error *err)

@@ -60,6 +60,10 @@ int store_open_blob(struct store *store, const struct digest *digest, int *ret_f
 int store_add_blob(struct store *store, const struct digest *digest, const void *data,
 		   size_t size, struct husk_error *err);
 
+/* Hash a blob that something could not be made of: true where it was damaged, and is
+ * gone now. */
+bool store_drop_damaged_blob(struct store *store, const struct digest *digest);
+
 /* Begin a large one; size is the descriptor's. *ret is NULL where the store has it by now
  * (another process may have been at it; this waits for that one and calls waiting(user)
  * every 200 ms or so, which stops it when it returns not 0: HUSK_E_CANCELLED).
@@ -93,9 +97,14 @@ int store_open_layer(struct store *store, const struct digest *diff_id, int *ret
  */
 
 bool store_has_root(struct store *store, const struct digest *chain);
+/* As store_layer_begin; *ret_dir is the empty tree. */
 int store_root_begin(struct store *store, const struct digest *chain,
 		     int (*waiting)(void *user), void *user, struct store_making **ret,
 		     int *ret_dir, struct husk_error *err);
+/* Instead of filling the tree: the root is that layer's tree, as it is. For a chain of
+ * one layer that says nothing but its tree. */
+int store_root_is_layer(struct store_making *making, const struct digest *diff_id,
+			struct husk_error *err);
 /* Hold a root: *ret_tree is the root directory, *ret_lease keeps it from being removed
  * while it is open. Both are the caller's and close-on-exec. */
 int store_root_lease(struct store *store, const struct digest *chain, int *ret_tree,
@@ -124,9 +133,11 @@ int store_find_digest(struct store *store, const char *prefix, struct store_imag
 /* Add or replace a name, atomically. Everything it stands for must be there. */
 int store_set_image(struct store *store, const struct store_image *image,
 		    struct husk_error *err);
-/* All, sorted by name; heap. */
+/* All, sorted by name; heap (store_images_free). Returns how many names' files are
+ * damaged, with err telling of the first: the others are listed all the same. */
 int store_list_images(struct store *store, struct store_image **ret, size_t *ret_count,
 		      struct husk_error *err);
+void store_images_free(struct store_image *images, size_t count);
 /* Remove a name, and what no other name needs. HUSK_E_IN_USE where a box has its root. */
 int store_remove_image(struct store *store, const char *name, uint64_t *ret_freed,
 		       struct husk_error *err);

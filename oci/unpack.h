@@ -35,7 +35,7 @@ struct layer_summary {
  * dir/notes what a tree cannot say (whiteouts, opaque directories, links to lower layers,
  * directories that were made as mere parents), in a format of our own.
  * HUSK_E_IMAGE, HUSK_E_TOO_BIG, HUSK_E_SYSTEM, HUSK_E_MEMORY, HUSK_E_CANCELLED. What is
- * in dir after a failure is to be removed by the caller (remove_tree copes with all of
+ * in dir after a failure is to be removed by the caller (tree_remove copes with all of
  * it). */
 int layer_unpack(int dir, const struct layer_input *input, struct layer_summary *ret,
 		 struct husk_error *err);
@@ -48,6 +48,6 @@ int layers_merge(const int *layers, size_t count, int root, const char *where,
 		 struct husk_error *err);
 
 /* Remove name below dir with everything in it, whatever modes it has. 0 or -errno. */
-int remove_tree(int dir, const char *name);
+int tree_remove(int dir, const char *name);
 
 #endif
