@@ -124,7 +124,9 @@ int cli_arguments_parse(const struct cli_verb *verb, struct cli_settings *settin
 	if (count > verb->max_words && !settings->help)
 		return cli_error(err, argv[verb->max_words], "husk %s takes %s",
 				 verb->name,
-				 verb->max_words == 0 ? "no arguments" : "one argument");
+				 verb->max_words == 2	? "two arguments"
+				 : verb->max_words == 0 ? "no arguments"
+							: "one argument");
 	*ret_count = count;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "cli/box.h"
 
 #include "cli/escape.h"
+#include "cli/images.h"
 #include "cli/relay.h"
 #include "cli/say.h"
 #include "cli/signals.h"
@@ -172,15 +173,18 @@ static int run_last(husk_session *session, const struct cli_settings *settings,
 	return r;
 }
 
-static int open_and_run(const struct cli_settings *settings, const struct cli_box *box,
+static int open_and_run(struct cli_settings *settings, const struct cli_box *box,
 			husk_cancel *cancel)
 {
 	husk_session *session = NULL;
 	struct husk_error err = {0};
 	int r;
 
-	if (husk_session_open(&settings->box, &session, &err) < 0)
-		return cli_say_error(&err);
+	/* A plan is to be seen without anything being done, and fetching is. */
+	if (settings->explain)
+		settings->box.pull = HUSK_PULL_NEVER;
+	if (cli_session_open(settings, cancel, &session, &err) < 0)
+		return cli_say_stopped(&err);
 	if (!settings->explain)
 		return run_last(session, settings, box, cancel);
 	r = explain(session, box);

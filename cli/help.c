@@ -67,13 +67,30 @@ static void put_indented(FILE *out, const char *lines)
 	}
 }
 
+/* prefix: how much of the names is known already. */
+static void put_verbs(FILE *out, const struct cli_verb *verbs, size_t count,
+		      size_t prefix)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)fprintf(out, "  %-10s%s\n", verbs[i].name + prefix,
+			      verbs[i].summary);
+}
+
 static void put_verb(FILE *out, const struct cli_verb *verb)
 {
 	const struct cli_option *options;
 	size_t count;
 
-	(void)fprintf(out, "usage: husk %s%s%s\n\n%s.\n\noptions:\n", verb->name,
+	(void)fprintf(out, "usage: husk %s%s%s\n\n%s.\n\n", verb->name,
 		      verb->usage[0] != '\0' ? " " : "", verb->usage, verb->summary);
+	if (verb->below) {
+		const struct cli_verb *below = verb->below(&count);
+
+		(void)fprintf(out, "commands:\n");
+		put_verbs(out, below, count, strlen(verb->name) + 1);
+		(void)fputc('\n', out);
+	}
+	(void)fprintf(out, "options:\n");
 	options = cli_options(&count);
 	for (size_t i = 0; i < count; i++) {
 		if (options[i].verbs & verb->bit)
@@ -95,8 +112,7 @@ static void put_overview(FILE *out)
 	    "Run code that nobody should trust blindly in a fresh kernel sandbox.\n\n"
 	    "commands:\n");
 	verbs = cli_verbs(&count);
-	for (size_t i = 0; i < count; i++)
-		(void)fprintf(out, "  %-10s%s\n", verbs[i].name, verbs[i].summary);
+	put_verbs(out, verbs, count, 0);
 	(void)fprintf(out, "\n`husk help COMMAND` lists the options of a command.\n");
 }
 
@@ -124,9 +140,15 @@ int cli_help(struct cli_settings *settings, size_t count, char **words)
 {
 	const struct cli_verb *verb = NULL;
 	struct husk_error err = {0};
+	size_t used = count;
 
 	(void)settings;
-	if (count > 0 && cli_verb_find(words[0], &verb, &err) < 0)
-		return cli_say_usage(&err, NULL);
+	if (count > 0 && cli_verb_find_words(words, &verb, &used, &err) < 0)
+		return cli_say_usage(&err, verb ? verb->name : NULL);
+	if (used < count) {
+		(void)cli_error(&err, words[used], "husk %s has no commands of its own",
+				verb->name);
+		return cli_say_usage(&err, verb->name);
+	}
 	return cli_help_verb(verb);
 }

@@ -41,10 +41,10 @@ static const char *verb_of_option(const char *word)
 	return NULL;
 }
 
-static int find_verb(const char *word, const struct cli_verb **ret_verb,
-		     struct husk_error *err)
+static int find_verb(char *const *words, const struct cli_verb **ret_verb,
+		     size_t *ret_used, struct husk_error *err)
 {
-	const char *alias;
+	const char *alias, *word = words[0];
 
 	if (!word)
 		return cli_error(err, "usage", "no command is given");
@@ -52,7 +52,10 @@ static int find_verb(const char *word, const struct cli_verb **ret_verb,
 	if (!alias && word[0] == '-')
 		return cli_error(err, word, "options follow the command: husk COMMAND %s",
 				 word);
-	return cli_verb_find(alias ? alias : word, ret_verb, err);
+	if (!alias)
+		return cli_verb_find_words(words, ret_verb, ret_used, err);
+	*ret_used = 1;
+	return cli_verb_find(alias, ret_verb, err);
 }
 
 static int run_verb(const struct cli_verb *verb, char **words)
@@ -73,12 +76,15 @@ int main(int argc, char **argv)
 {
 	const struct cli_verb *verb = NULL;
 	struct husk_error err = {0};
+	size_t used = 0;
 
 	if (fill_standard_fds() < 0)
 		return CLI_EXIT_CANNOT;
 	/* A reader that has gone is seen as EPIPE, where one can still clean up. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (find_verb(argc > 0 ? argv[1] : NULL, &verb, &err) < 0)
-		return cli_say_usage(&err, NULL);
-	return run_verb(verb, argv + 2);
+	if (argc > 0)
+		argv++;
+	if (find_verb(argv, &verb, &used, &err) < 0)
+		return cli_say_usage(&err, verb ? verb->name : NULL);
+	return run_verb(verb, argv + used);
 }

@@ -70,16 +70,18 @@ static int set_code(const struct cli_option *option, struct cli_settings *settin
 static int set_choice(const struct cli_option *option, struct cli_settings *settings,
 		      char *value, struct husk_error *err)
 {
-	char why[64];
+	char why[96];
+	int32_t i;
 
-	for (int32_t i = 0; option->words[i]; i++) {
+	for (i = 0; option->words[i]; i++) {
 		if (strcmp(option->words[i], value) == 0) {
 			*(int32_t *)place(option, settings) = i;
 			return 0;
 		}
 	}
-	(void)snprintf(why, sizeof(why), "neither %s nor %s", option->words[0],
-		       option->words[1]);
+	(void)snprintf(why, sizeof(why),
+		       i == 2 ? "neither %s nor %s" : "not %s, %s or %s",
+		       option->words[0], option->words[1], option->words[2]);
 	return refuse(option, value, why, err);
 }
 
@@ -170,6 +172,26 @@ static int set_pids_or_none(const struct cli_option *option,
 						: set_pids(option, settings, value, err);
 }
 
+/* Grown by one each time: nobody names many. */
+static int add_mirror(const struct cli_option *option, struct cli_settings *settings,
+		      char *value, struct husk_error *err)
+{
+	size_t count = settings->mirror_count;
+	const char **mirrors;
+
+	if (value[0] == '\0')
+		return refuse(option, value, "there is nothing there", err);
+	mirrors = cli_keep_new(&settings->kept, (count + 2) * sizeof(*mirrors));
+	if (!mirrors)
+		return cli_error_memory(err, "--mirror");
+	if (count > 0)
+		memcpy(mirrors, settings->mirrors, count * sizeof(*mirrors));
+	mirrors[count] = value;
+	settings->mirrors = mirrors;
+	settings->mirror_count = count + 1;
+	return 0;
+}
+
 /* Decimal digits up to an end character; NULL where they are no id. */
 static const char *skip_id(const char *text)
 {
@@ -181,18 +203,34 @@ static const char *skip_id(const char *text)
 	return count > 0 && id <= ID_MAX ? text + count : NULL;
 }
 
+/* A name as an image's account files may have it: which it has is for the library to
+ * find out. */
+static const char *skip_name(const char *text)
+{
+	static const char first[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				   "0123456789.-$";
+	size_t size = strspn(text, first);
+
+	return size > 0 ? text + size + strspn(text + size, more) : NULL;
+}
+
 static int set_user(const struct cli_option *option, struct cli_settings *settings,
 		    char *value, struct husk_error *err)
 {
-	const char *end = skip_id(value);
+	const char *end = value;
 
-	if (end && *end == ':')
-		end = skip_id(end + 1);
-	if (!end || *end != '\0')
-		return refuse(option, value, "not UID or UID:GID in decimal", err);
-	return set_text(option, settings, value, err);
+	for (int part = 0; part < 2 && end; part++) {
+		if (part == 1 && *end++ != ':')
+			break;
+		end = skip_id(end) ? skip_id(end) : skip_name(end);
+		if (end && *end == '\0')
+			return set_text(option, settings, value, err);
+	}
+	return refuse(option, value,
+		      "not UID or UID:GID in decimal, and no NAME or NAME:GROUP", err);
 }
-
 static int set_workdir(const struct cli_option *option, struct cli_settings *settings,
 		       char *value, struct husk_error *err)
 {
@@ -255,12 +293,27 @@ static int add_volume(const struct cli_option *option, struct cli_settings *sett
 #define CODE   CLI_VERB_CODE
 #define BOX    (CLI_VERB_RUN | CLI_VERB_CODE)
 #define SETUP  CLI_VERB_SETUP
+#define PULL   CLI_VERB_PULL
+#define IMPORT CLI_VERB_IMAGE_IMPORT
+#define LISTS                                                                         \
+	(CLI_VERB_DOCTOR | CLI_VERB_GC | CLI_VERB_IMAGE_INSPECT | CLI_VERB_IMAGE_LS | \
+	 CLI_VERB_IMAGE_PRUNE | IMPORT)
 #define AT(to) offsetof(struct cli_settings, to)
 
 static const char *const limits_words[] = {"enforce", "best-effort", NULL};
+static const char *const format_words[] = {
+    [HUSK_IMAGE_OCI] = "oci", [HUSK_IMAGE_DOCKER] = "docker", NULL};
+static const char *const pull_words[] = {[HUSK_PULL_MISSING] = "missing",
+					 [HUSK_PULL_NEVER] = "never",
+					 [HUSK_PULL_ALWAYS] = "always",
+					 NULL};
 static const char *const network_words[] = {"none", "host", NULL};
 
 static const struct cli_option options[] = {
+    {"authfile", 0, PULL, "FILE", NULL,
+     "Take the registry's credentials from FILE (as in Docker's config.json) and from "
+     "nowhere else",
+     NULL, AT(authfile), set_text},
     {"code", 'c', CODE, "CODE", NULL, "Run CODE", NULL, AT(code), set_code},
     {"cpus", 0, BOX | SETUP, "N|none", "none",
      "Cap on CPU time, in CPUs, to the thousandth", NULL, AT(box.cpu_milli),
@@ -277,14 +330,19 @@ static const struct cli_option options[] = {
     {"files", 0, BOX, NULL, NULL,
      "List the workspace files that changed on stderr afterwards", NULL, AT(files),
      set_flag},
+    {"format", 0, CLI_VERB_IMAGE_EXPORT, "oci|docker", "oci",
+     "What is written: an archive of an OCI layout, or what `docker load` reads",
+     format_words, AT(format), set_choice},
     {"help", 'h', CLI_VERB_ALL, NULL, NULL, "Print this text", NULL, AT(help), set_flag},
     {"image", 0, BOX | SETUP, "REF", "$HUSK_IMAGE, else host",
-     "The box's root file system: host or dir:PATH", NULL, AT(box.image), set_text},
+     "The box's root file system: host, an image such as python:3.12-slim, dir:PATH, "
+     "oci:PATH[:TAG], oci-archive:PATH or docker-archive:PATH",
+     NULL, AT(box.image), set_text},
     {"interactive-stdin", 'i', BOX, NULL, NULL,
      "Give the box your stdin; without it the box reads end-of-file", NULL,
      AT(stdin_open), set_flag},
-    {"json", 0, BOX | CLI_VERB_DOCTOR | CLI_VERB_GC, NULL, NULL,
-     "Print the result as one JSON object and nothing else", NULL, AT(json), set_flag},
+    {"json", 0, BOX | LISTS, NULL, NULL,
+     "Print the result as one JSON value and nothing else", NULL, AT(json), set_flag},
     {"language", 0, CODE, "LANGUAGE", NULL,
      "python, bash or node; without it FILE's ending or #! line decides, else python",
      NULL, 0, set_language},
@@ -296,6 +354,8 @@ static const struct cli_option options[] = {
      AT(box.max_output_bytes), set_size},
     {"memory", 0, BOX | SETUP, "SIZE|none", "512m", "Cap on memory with swap", NULL,
      AT(box.memory_bytes), set_size_or_none, "2g"},
+    {"mirror", 0, PULL, "HOST", NULL,
+     "A registry to ask first; may be given several times", NULL, 0, add_mirror},
     {"network", 0, BOX | SETUP, "none|host", "none",
      "host: share the host's network with all its local services", network_words,
      AT(box.allow_network), set_network, "host"},
@@ -303,16 +363,33 @@ static const struct cli_option options[] = {
      NULL, AT(no_cache), set_flag},
     {"pids", 0, BOX | SETUP, "N|none", "256", "Cap on tasks; threads count", NULL,
      AT(box.pids), set_pids_or_none},
+    {"plain-http", 0, PULL, NULL, NULL,
+     "Allow unencrypted HTTP to a registry on another host: what comes can be read and "
+     "changed on the way",
+     NULL, AT(images.allow_plain_http), set_flag},
+    {"platform", 0, PULL | IMPORT, "OS/ARCH[/VARIANT]", "this machine's",
+     "Which of an image's platforms, such as linux/arm64", NULL, AT(images.platform),
+     set_text},
+    {"pull", 0, BOX | SETUP, "missing|never|always", "missing",
+     "When to fetch the image: where the store lacks it, never, or to see whether it has "
+     "changed",
+     pull_words, AT(box.pull), set_choice},
+    {"quiet", 'q', PULL | IMPORT, NULL, NULL, "Say nothing about the progress", NULL,
+     AT(quiet), set_flag},
     {"seccomp", 0, BOX | SETUP, "default|strict|FILE", "default",
      "The system calls that are denied: a denylist, an allowlist, or an OCI/Docker "
      "profile",
      NULL, AT(box.seccomp), set_text},
     {"timeout", 0, BOX | SETUP, "SECONDS", "30", "Deadline; fractions are allowed", NULL,
      AT(box.timeout_ms), set_timeout, "300"},
+    {"tls-ca", 0, PULL, "FILE", NULL,
+     "Trust the certificate authority in FILE (PEM) besides the system's", NULL,
+     AT(images.tls_ca), set_text},
     {"tmp-size", 0, BOX, "SIZE", "256m", "Size of /tmp and of a writable root", NULL,
      AT(box.tmp_bytes), set_size},
-    {"user", 0, BOX | SETUP, "UID[:GID]", "the image's, else 0",
-     "The user in the box; on the host that is you, or an unprivileged id where you "
+    {"user", 0, BOX | SETUP, "USER[:GROUP]", "the image's, else 0",
+     "The user in the box, by number or by a name of the image; on the host that is you, "
+     "or an unprivileged id where you "
      "are root",
      NULL, AT(box.user), set_user},
     {"volume", 'v', BOX | SETUP, "SRC:DST[:ro|rw]", NULL,

@@ -2,6 +2,7 @@
 #include "cli/say.h"
 
 #include "cli/escape.h"
+#include "cli/signals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -95,6 +96,13 @@ int cli_say_error(const struct husk_error *err)
 {
 	cli_say(err->where, err->message, err->hint);
 	return CLI_EXIT_CANNOT;
+}
+
+int cli_say_stopped(const struct husk_error *err)
+{
+	if (err->code == HUSK_E_CANCELLED && cli_signals_caught())
+		return CLI_EXIT_SIGNAL + cli_signals_caught();
+	return cli_say_error(err);
 }
 
 int cli_say_usage(const struct husk_error *err, const char *verb)

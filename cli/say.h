@@ -37,6 +37,10 @@ void cli_say(const char *what, const char *why, const char *hint);
 /* Print an error. Returns CLI_EXIT_CANNOT. */
 int cli_say_error(const struct husk_error *err) __attribute__((nonnull(1)));
 
+/* Print an error of a call that a signal may have stopped: that somebody did so is no
+ * news to them. Returns CLI_EXIT_CANNOT, or the exit code for the signal. */
+int cli_say_stopped(const struct husk_error *err) __attribute__((nonnull(1)));
+
 /* Print an error in how the command was typed: the hint also names `husk help VERB` (verb
  * NULL: `husk help`). Returns CLI_EXIT_CANNOT. */
 int cli_say_usage(const struct husk_error *err, const char *verb)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/settings.h"
 
+#include "cli/images.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@ void cli_settings_init(struct cli_settings *settings)
 {
 	memset(settings, 0, sizeof(*settings));
 	settings->box.size = sizeof(settings->box);
+	settings->images.size = sizeof(settings->images);
 }
 
 void cli_settings_deinit(struct cli_settings *settings)
@@ -27,6 +30,13 @@ const char *cli_settings_image(const struct cli_settings *settings)
 {
 	return settings->box.image ? settings->box.image
 				   : cli_settings_variable("HUSK_IMAGE");
+}
+
+bool cli_settings_has_command(const struct cli_settings *settings)
+{
+	const char *image = cli_settings_image(settings);
+
+	return image && strcmp(image, "host") != 0 && strncmp(image, "dir:", 4) != 0;
 }
 
 /* $TMPDIR is a wish: one that does not hold is passed over, as other programs do. */
@@ -50,6 +60,9 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->home = cli_settings_variable("HOME");
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
+	box->images = &settings->images;
+	if (cli_images_finish(settings, err) < 0)
+		return err->code;
 	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,
 				     err);
 }

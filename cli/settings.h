@@ -8,8 +8,10 @@
 #include "cli/keep.h"
 
 #include <husk/error.h>
+#include <husk/image.h>
 #include <husk/options.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +21,14 @@ struct cli_settings {
 	struct cli_environment environment; /* -e and --env-file */
 	struct husk_mount *mounts;	    /* -v; kept */
 	size_t mount_count, mount_capacity;
+	struct husk_image_options images; /* likewise */
+	const char *authfile;		  /* --authfile */
+	const char **mirrors;		  /* --mirror; kept, ends with NULL */
+	size_t mirror_count;
+	int32_t format;			     /* --format: enum husk_image_format */
 	const char *code;		     /* -c */
 	const struct cli_language *language; /* --language; NULL: to be guessed */
-	int32_t help, json, explain, stdin_open, files;
+	int32_t help, json, explain, stdin_open, files, quiet;
 	int32_t no_cache;      /* setup */
 	int32_t network_given; /* --network, whatever it says */
 	struct cli_keep *kept; /* owns what the parsers allocate */
@@ -33,6 +40,10 @@ void cli_settings_deinit(struct cli_settings *settings);
 
 /* The image, after the last option: --image, else $HUSK_IMAGE, else NULL. */
 const char *cli_settings_image(const struct cli_settings *settings);
+
+/* May the image have a program of its own? A directory, and the host itself, say nothing
+ * about what to run. */
+bool cli_settings_has_command(const struct cli_settings *settings);
 
 /* A variable of the caller's environment; NULL where it is not there or empty. */
 const char *cli_settings_variable(const char *name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk setup: install into a workspace, once. */
+#include "cli/images.h"
 #include "cli/relay.h"
 #include "cli/say.h"
 #include "cli/signals.h"
@@ -94,7 +95,7 @@ static int run_setup(struct cli_settings *settings, const char *command,
 	setup.user = &relay;
 	cli_relay_init(&relay,
 		       setup.timeout_ms > 0 ? setup.timeout_ms : STANDARD_TIMEOUT_MS);
-	r = husk_session_open(&settings->box, &session, &err);
+	r = cli_session_open(settings, cancel, &session, &err);
 	if (r == 0)
 		r = husk_session_setup(session, command, &setup, NULL, &err);
 	(void)husk_session_close(session);

@@ -23,6 +23,11 @@ static const char box_status[] =
 static const char plain_status[] = "0    done\n"
 				   "125  husk could not do it\n";
 
+static const char pull_status[] =
+    "0    done\n"
+    "125  husk could not do it\n"
+    "129, 130, 143  husk was stopped by SIGHUP, SIGINT, SIGTERM\n";
+
 static const char setup_status[] =
     "0    done, or taken from the cache\n"
     "1    the command failed\n"
@@ -69,9 +74,29 @@ static const struct cli_verb verbs[] = {
 	.summary = "Explain husk, or one command",
 	.status = plain_status,
 	.example = "husk help run",
-	.max_words = 1,
+	.max_words = 2,
 	.bit = CLI_VERB_HELP,
 	.run = cli_help,
+    },
+    {
+	.name = "image",
+	.usage = "COMMAND [OPTIONS] [ARG...]",
+	.summary = "List, look at, remove, import and export images",
+	.status = plain_status,
+	.example = "husk image ls",
+	.bit = CLI_VERB_IMAGE,
+	.run = cli_image,
+	.below = cli_image_verbs,
+    },
+    {
+	.name = "pull",
+	.usage = "[OPTIONS] REF",
+	.summary = "Fetch an image into the store, and print its digest",
+	.status = pull_status,
+	.example = "husk pull python:3.12-slim",
+	.max_words = 1,
+	.bit = CLI_VERB_PULL,
+	.run = cli_pull,
     },
     {
 	.name = "run",
@@ -112,20 +137,48 @@ const struct cli_verb *cli_verbs(size_t *ret_count)
 	return verbs;
 }
 
-int cli_verb_find(const char *name, const struct cli_verb **ret_verb,
-		  struct husk_error *err)
+static int find(const struct cli_verb *rows, size_t count, const char *name,
+		size_t prefix, const struct cli_verb **ret_verb, struct husk_error *err)
 {
 	struct cli_suggestion near = {.input = name};
 
-	for (size_t i = 0; i < COUNT(verbs); i++) {
-		if (strcmp(verbs[i].name, name) == 0) {
-			*ret_verb = &verbs[i];
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(rows[i].name + prefix, name) == 0) {
+			*ret_verb = &rows[i];
 			return 0;
 		}
-		cli_suggestion_offer(&near, verbs[i].name);
+		cli_suggestion_offer(&near, rows[i].name + prefix);
 	}
-	(void)cli_error(err, name, "husk has no such command");
+	(void)cli_error(err, name, "husk%s%.*s has no such command",
+			prefix > 0 ? " " : "", prefix > 0 ? (int)prefix - 1 : 0,
+			rows[0].name);
 	if (near.best)
 		cli_error_hint(err, "did you mean %s?", near.best);
 	return HUSK_E_INVALID;
+}
+
+int cli_verb_find(const char *name, const struct cli_verb **ret_verb,
+		  struct husk_error *err)
+{
+	return find(verbs, COUNT(verbs), name, 0, ret_verb, err);
+}
+
+int cli_verb_find_words(char *const *words, const struct cli_verb **ret_verb,
+			size_t *ret_used, struct husk_error *err)
+{
+	const struct cli_verb *verb, *rows;
+	size_t count;
+
+	if (cli_verb_find(words[0], &verb, err) < 0)
+		return HUSK_E_INVALID;
+	*ret_used = 1;
+	*ret_verb = verb;
+	if (verb->below && words[1] && words[1][0] != '-') {
+		rows = verb->below(&count);
+		if (find(rows, count, words[1], strlen(verb->name) + 1, &verb, err) < 0)
+			return HUSK_E_INVALID;
+		*ret_used = 2;
+		*ret_verb = verb;
+	}
+	return 0;
 }

@@ -137,8 +137,9 @@ int image_root_variables(const struct image_root *root,
 			 const struct husk_options *options, struct settings *settings,
 			 struct husk_error *err)
 {
-	static char *const none[] = {NULL};
-	char *const *env = root->held ? root->image.config.env : none;
+	static const char *const none[] = {NULL};
+	const char *const *env =
+	    root->held ? (const char *const *)root->image.config.env : none;
 
 	return settings_add_image(settings, env, root->home, options->env, err);
 }

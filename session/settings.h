@@ -49,8 +49,9 @@ void settings_deinit(struct settings *settings);
 /* What an image says comes under what the caller says: env is the image's Env, home the
  * home directory of the user (NULL: none is known), given the caller's variables (NULL:
  * none), which stay as they are. */
-int settings_add_image(struct settings *settings, char *const *env, const char *home,
-		       const char *const *given, struct husk_error *err);
+int settings_add_image(struct settings *settings, const char *const *env,
+		       const char *home, const char *const *given,
+		       struct husk_error *err);
 
 /* "UID" or "UID:GID" in decimal; NULL: 0:0; without GID: 0. */
 int settings_user(const char *user, uint32_t *ret_uid, uint32_t *ret_gid,

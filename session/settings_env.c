@@ -146,8 +146,8 @@ static int add_home(struct settings *settings, const char *home, const char *con
 	return add_variable(settings, variable, given, err);
 }
 
-int settings_add_image(struct settings *settings, char *const *env, const char *home,
-		       const char *const *given, struct husk_error *err)
+int settings_add_image(struct settings *settings, const char *const *env,
+		       const char *home, const char *const *given, struct husk_error *err)
 {
 	size_t count = 0;
 	char **grown;

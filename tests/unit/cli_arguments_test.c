@@ -206,7 +206,9 @@ static void test_refused(void **state)
 	    {"run", {"--memory="}, "--memory", "(empty)", ""},
 	    {"run", {"--mem", "5m"}, "--mem", "no such option", "--memory"},
 	    {"version", {"x"}, "x", "no arguments", ""},
-	    {"help", {"run", "code"}, "code", "one argument", ""},
+	    {"help", {"image", "ls", "x"}, "x", "two arguments", ""},
+	    {"pull", {"a", "b"}, "b", "one argument", ""},
+	    {"run", {"--platform", "linux/arm64"}, "--platform", "husk run", ""},
 	    {"code", {"a.py", "b.py"}, "b.py", "one argument", ""},
 	};
 	struct line line;

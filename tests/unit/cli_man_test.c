@@ -135,6 +135,13 @@ static void test_options(void **state)
 	/* The page says that the rest is as for run. */
 	assert_page("husk-code.1", CLI_VERB_CODE, CLI_VERB_RUN);
 	assert_page("husk-doctor.1", CLI_VERB_DOCTOR, 0);
+	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
+	assert_page("husk-setup.1", CLI_VERB_SETUP, 0);
+	assert_page("husk-image.1",
+		    CLI_VERB_IMAGE | CLI_VERB_IMAGE_EXPORT | CLI_VERB_IMAGE_IMPORT |
+			CLI_VERB_IMAGE_INSPECT | CLI_VERB_IMAGE_LS | CLI_VERB_IMAGE_PRUNE |
+			CLI_VERB_IMAGE_RM,
+		    0);
 }
 
 /* husk(1) has a line for each command, with the words of its table. */
@@ -189,11 +196,13 @@ static void test_exit_codes(void **state)
 	assert_codes("husk-run.1", verb->status);
 	assert_int_equal(cli_verb_find("doctor", &verb, &err), 0);
 	assert_codes("husk-doctor.1", verb->status);
+	assert_int_equal(cli_verb_find("pull", &verb, &err), 0);
+	assert_codes("husk-pull.1", verb->status);
 }
 
 static void test_examples(void **state)
 {
-	static const char *const names[] = {"run", "code", "doctor"};
+	static const char *const names[] = {"run", "code", "doctor", "pull"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

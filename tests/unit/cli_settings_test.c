@@ -79,6 +79,23 @@ static void test_values_reach_the_box(void **state)
 	assert_int_equal(set(&settings, "limits", "best-effort", &err), 0);
 	assert_int_equal(set(&settings, "network", "host", &err), 0);
 	assert_int_equal(set(&settings, "seccomp", "strict", &err), 0);
+	assert_int_equal(set(&settings, "pull", "missing", &err), 0);
+	assert_int_equal(settings.box.pull, HUSK_PULL_MISSING);
+	assert_int_equal(set(&settings, "pull", "never", &err), 0);
+	assert_int_equal(settings.box.pull, HUSK_PULL_NEVER);
+	assert_int_equal(set(&settings, "pull", "always", &err), 0);
+	assert_int_equal(settings.box.pull, HUSK_PULL_ALWAYS);
+	assert_int_equal(set(&settings, "format", "oci", &err), 0);
+	assert_int_equal(settings.format, HUSK_IMAGE_OCI);
+	assert_int_equal(set(&settings, "format", "docker", &err), 0);
+	assert_int_equal(settings.format, HUSK_IMAGE_DOCKER);
+	assert_int_equal(set(&settings, "mirror", "one.example", &err), 0);
+	assert_int_equal(set(&settings, "mirror", "two.example:5000", &err), 0);
+	assert_string_equal(settings.mirrors[0], "one.example");
+	assert_string_equal(settings.mirrors[1], "two.example:5000");
+	assert_null(settings.mirrors[2]);
+	assert_int_equal(set(&settings, "user", "app:4294967294", &err), 0);
+	assert_int_equal(set(&settings, "user", "7:wheel", &err), 0);
 	assert_int_equal(set(&settings, "user", "1000:4294967294", &err), 0);
 	assert_int_equal(set(&settings, "workdir", "/w", &err), 0);
 	assert_int_equal(set(&settings, "workspace", "ws", &err), 0);
@@ -144,7 +161,14 @@ static const struct {
     {"limits", "none"},
     {"limits", "best"},
     {"user", ""},
-    {"user", "root"},
+    {"user", "root:"},
+    {"user", "ro ot"},
+    {"user", "a:b:c"},
+    {"user", ".a"},
+    {"pull", "often"},
+    {"pull", ""},
+    {"format", "zip"},
+    {"mirror", ""},
     {"user", "-1"},
     {"user", "+0"},
     {"user", "0x0"},

@@ -38,6 +38,144 @@ static void test_sized_structs(void **state)
 	assert_int_equal(settings_options(&newer.options, &known, NULL), HUSK_E_INVALID);
 }
 
+/* The members that came last: a caller who knows none of them, and one who knows more. */
+static void test_images_of_every_age(void **state)
+{
+	struct {
+		struct husk_image_options options;
+		char tail[32];
+	} newer = {0};
+	struct husk_image_options known;
+	struct husk_options box, full;
+	HUSK_IMAGE_OPTIONS(options);
+	int cancel = 7;
+
+	(void)state;
+	assert_int_equal(settings_images(NULL, &known, &cancel, NULL), 0);
+	assert_null(known.store);
+	assert_int_equal(cancel, -1);
+	options.store = "/somewhere";
+	options.allow_plain_http = 1;
+	options.size = offsetof(struct husk_image_options, allow_plain_http);
+	assert_int_equal(settings_images(&options, &known, &cancel, NULL), 0);
+	assert_string_equal(known.store, "/somewhere");
+	assert_int_equal(known.allow_plain_http, 0);
+	options.size = 0;
+	assert_int_equal(settings_images(&options, &known, &cancel, NULL),
+			 HUSK_E_INVALID);
+	options.size = sizeof(options);
+	options.reserved = 1;
+	assert_int_equal(settings_images(&options, &known, &cancel, NULL),
+			 HUSK_E_INVALID);
+	options.reserved = 0;
+	options.store = "relative";
+	assert_int_equal(settings_images(&options, &known, &cancel, NULL),
+			 HUSK_E_INVALID);
+	newer.options.size = sizeof(newer);
+	assert_int_equal(settings_images(&newer.options, &known, &cancel, NULL), 0);
+	newer.tail[0] = 1;
+	assert_int_equal(settings_images(&newer.options, &known, &cancel, NULL),
+			 HUSK_E_INVALID);
+
+	/* A session's options from before there were images. */
+	memset(&box, 0, sizeof(box));
+	box.images = &options;
+	box.size = offsetof(struct husk_options, images);
+	assert_int_equal(settings_options(&box, &full, NULL), 0);
+	assert_null(full.images);
+}
+
+static const char *value_of(const struct settings *settings, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; settings->env[i]; i++) {
+		if (strncmp(settings->env[i], name, n) == 0 && settings->env[i][n] == '=')
+			return settings->env[i] + n + 1;
+	}
+	return NULL;
+}
+
+/* husk's own, then the home, then the image's, then the caller's. */
+static void test_variables_of_an_image(void **state)
+{
+	static const char *const image[] = {"PATH=/image", "A=image", "B=image",
+					    "=x",	   "nothing", "PYTHONPATH=/app",
+					    "B=again",	   NULL};
+	static const char *const home[] = {"HOME=/image", NULL};
+	static const char *const none[] = {NULL};
+	static const char *const given[] = {"A=caller", "C=caller", NULL};
+	static const char *const all[] = {"HOME=/mine", "PYTHONPATH=/mine", NULL};
+	struct settings settings;
+	HUSK_OPTIONS(options);
+
+	(void)state;
+	options.env = given;
+	assert_int_equal(settings_init(&options, &settings, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, image, "/home/u", given, NULL), 0);
+	assert_string_equal(value_of(&settings, "A"), "caller");
+	assert_string_equal(value_of(&settings, "B"), "again");
+	assert_string_equal(value_of(&settings, "C"), "caller");
+	assert_string_equal(value_of(&settings, "HOME"), "/home/u");
+	assert_string_equal(value_of(&settings, "LANG"), "C.UTF-8");
+	assert_string_equal(value_of(&settings, "PYTHONPATH"), "/workspace/.deps:/app");
+	assert_string_equal(settings.search, "/image");
+	assert_null(value_of(&settings, "nothing"));
+	assert_int_equal(settings_add_image(&settings, home, "/home/u", given, NULL), 0);
+	assert_string_equal(value_of(&settings, "HOME"), "/image");
+	settings_deinit(&settings);
+
+	options.env = all;
+	assert_int_equal(settings_init(&options, &settings, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, image, "/home/u", all, NULL), 0);
+	assert_string_equal(value_of(&settings, "HOME"), "/mine");
+	assert_string_equal(value_of(&settings, "PYTHONPATH"), "/mine");
+	settings_deinit(&settings);
+
+	options.env = NULL;
+	assert_int_equal(settings_init(&options, &settings, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, none, NULL, NULL, NULL), 0);
+	assert_string_equal(value_of(&settings, "HOME"), "/tmp");
+	settings_deinit(&settings);
+}
+
+/* More than any program needs, and enough to keep us busy. */
+static void test_image_with_too_many_variables(void **state)
+{
+	enum { COUNT = 5000 };
+	static const char *many[COUNT + 1];
+	struct settings settings;
+	struct husk_error err = {0};
+	HUSK_OPTIONS(options);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		many[i] = "A=b";
+	assert_int_equal(settings_init(&options, &settings, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, many, NULL, NULL, &err),
+			 HUSK_E_IMAGE);
+	settings_deinit(&settings);
+}
+
+static void test_names_of_users(void **state)
+{
+	static const char *const names[] = {"root", "_apt",    "www-data:www-data",
+					    "a:0",  "1:wheel", "sys.tem$"};
+	static const char *const others[] = {
+	    "",	   "0",	  "1000:5", "1x",   "a:",	":a",  "a:b:c",
+	    "a b", "a/b", "-a",	    "a\nb", "\xc3\xa4", "a:-1"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!settings_user_is_name(names[i]))
+			fail_msg("\"%s\" is a name", names[i]);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (settings_user_is_name(others[i]))
+			fail_msg("\"%s\" is no name", others[i]);
+	}
+}
+
 static int try_user(const char *user, uint32_t *uid, uint32_t *gid)
 {
 	struct husk_error err = {0};
@@ -118,7 +256,9 @@ static void test_numbers(void **state)
 	TRY(tmp_bytes, HUSK_UNLIMITED, HUSK_E_INVALID);
 	TRY(limits, 2, HUSK_E_INVALID);
 	TRY(limits, -1, HUSK_E_INVALID);
-	TRY(reserved, 1, HUSK_E_INVALID);
+	TRY(pull, HUSK_PULL_ALWAYS, 0);
+	TRY(pull, HUSK_PULL_ALWAYS + 1, HUSK_E_INVALID);
+	TRY(pull, -1, HUSK_E_INVALID);
 	TRY(workdir, "relative", HUSK_E_INVALID);
 	TRY(workdir, "", HUSK_E_INVALID);
 	TRY(workdir, "/anywhere", 0);
@@ -193,8 +333,14 @@ static void test_exec_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_sized_structs), cmocka_unit_test(test_users),
-	    cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_environment),
+	    cmocka_unit_test(test_sized_structs),
+	    cmocka_unit_test(test_images_of_every_age),
+	    cmocka_unit_test(test_variables_of_an_image),
+	    cmocka_unit_test(test_image_with_too_many_variables),
+	    cmocka_unit_test(test_names_of_users),
+	    cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_environment),
 	    cmocka_unit_test(test_exec_bounds),
 	};
 
