@@ -136,11 +136,10 @@ static void test_options(void **state)
 	assert_page("husk-code.1", CLI_VERB_CODE, CLI_VERB_RUN);
 	assert_page("husk-doctor.1", CLI_VERB_DOCTOR, 0);
 	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
-	assert_page("husk-setup.1", CLI_VERB_SETUP, 0);
 	assert_page("husk-image.1",
 		    CLI_VERB_IMAGE | CLI_VERB_IMAGE_EXPORT | CLI_VERB_IMAGE_IMPORT |
-			CLI_VERB_IMAGE_INSPECT | CLI_VERB_IMAGE_LS | CLI_VERB_IMAGE_PRUNE |
-			CLI_VERB_IMAGE_RM,
+			CLI_VERB_IMAGE_INSPECT | CLI_VERB_IMAGE_LS |
+			CLI_VERB_IMAGE_PRUNE | CLI_VERB_IMAGE_RM,
 		    0);
 }
 
