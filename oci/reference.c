@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define LOWER	 "abcdefghijklmnopqrstuvwxyz"
 #define UPPER	 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -138,16 +139,15 @@ static int refuse_at_once(const char *text, const char *where, struct husk_error
 
 /* -- taking apart -- */
 
-/* Is the part before the first slash a registry? */
+/* Is the part before the first slash a registry? Docker takes one with upper case for a
+ * registry too. Here hosts are the same in either case, and that of "Org/app" would
+ * become the organisation of "org/app": it is refused as a repository. */
 static bool is_domain(const char *text, size_t size)
 {
-	if (size == strlen("localhost") && strncmp(text, "localhost", size) == 0)
+	if (size == strlen("localhost") && strncasecmp(text, "localhost", size) == 0)
 		return true;
-	for (size_t i = 0; i < size; i++) {
-		if (strchr(".:[" UPPER, text[i]))
-			return true;
-	}
-	return false;
+	return memchr(text, '.', size) || memchr(text, ':', size) ||
+	       memchr(text, '[', size);
 }
 
 static int too_long(const char *where, const char *what, size_t size,
@@ -231,7 +231,7 @@ static int refuse_upper(const char *where, const char *path, struct husk_error *
 
 		lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 	}
-	error_hint(err, "write \"%s\"", lower);
+	error_hint(err, "write \"%s\"; a registry is one by a dot or a port", lower);
 	return rc;
 }
 
