@@ -14,6 +14,9 @@ enum {
 	LAYER_TEXT = 66, /* columns of a layer's line besides its bar */
 };
 
+/* No cable carries that; a number that does not fit must not be converted. */
+static const double PER_SECOND_MAX = 1e15;
+
 /* -- state -------------------------------------------------------------------------- */
 
 static void sample(struct cli_rate *rate, uint64_t bytes, uint64_t now_us)
@@ -27,6 +30,8 @@ static void sample(struct cli_rate *rate, uint64_t bytes, uint64_t now_us)
 	if (now_us - rate->at_us < SAMPLE_US)
 		return;
 	now = (double)(bytes - rate->bytes) * 1e6 / (double)(now_us - rate->at_us);
+	if (now > PER_SECOND_MAX)
+		now = PER_SECOND_MAX;
 	rate->per_second =
 	    rate->per_second > 0 ? 0.7 * rate->per_second + 0.3 * now : now;
 	rate->at_us = now_us;

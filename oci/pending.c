@@ -168,8 +168,3 @@ __attribute__((weak)) int tree_remove(int dir, const char *name)
 	(void)closedir(stream);
 	return r == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
-__attribute__((weak)) int oci_reference_check(const char *reference,
-					      struct husk_error *err)
-{
-	return 0;
-}
