@@ -9,6 +9,7 @@ import subprocess
 import zipfile
 
 import husk as kern
+import debian
 import index
 from boxes import PYTHON, ended, program, sandbox, settings
 from harness import Skip, check, contains, equal, test
@@ -100,7 +101,24 @@ fig.savefig("plot.png")
 @test(needs=("science", "system-python"), timeout=300)
 def real_task_from_csv_to_statistics_and_plot(t):
     """A CSV of 100,000 rows in; a table and a picture out; the picture is of the data."""
-    with sandbox(t, memory_mb=1024, timeout_s=120, env=RC) as box:
+    real_task(t)
+
+
+@test(needs=("science", "system-python"), timeout=300)
+def real_task_on_an_image_of_debian_packages(t):
+    """The same on a root file system made from the packages with numpy, pandas and matplotlib,
+    which holds nothing else of this host."""
+    root = debian.make_root(t.tmp / "image", ("python3-numpy", "python3-pandas",
+                                              "python3-matplotlib", "bash", "coreutils"))
+    check(not os.path.exists(root / "usr/bin/gcc"), "more than was asked for")
+    (root / "etc" / "mark").write_text("the image's own")
+    real_task(t, image=f"dir:{root}")
+    with sandbox(t, image=f"dir:{root}") as box:
+        ended(box.run(["cat", "/etc/mark"]), stdout="the image's own")
+
+
+def real_task(t, **more):
+    with sandbox(t, memory_mb=1024, timeout_s=120, env=RC, **more) as box:
         csv = t.run([PYTHON, "-c", MAKE_CSV])
         equal(csv.status, 0)
         box.write_file("points.csv", (t.tmp / "points.csv").read_bytes())
