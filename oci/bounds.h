@@ -21,10 +21,12 @@
 /* One layer. */
 #define OCI_MAX_BLOB		(64 * OCI_GIB)	/* compressed bytes */
 #define OCI_MAX_LAYER_BYTES	(128 * OCI_GIB) /* tar bytes that come out */
-#define OCI_MAX_RATIO		1100 /* out to in; deflate itself cannot pass 1,032 */
-#define OCI_RATIO_FREE		(64 * OCI_MIB) /* so much may come out whatever went in */
+#define OCI_MAX_RATIO		200 /* out to in; deflate itself goes up to 1,032 */
+#define OCI_RATIO_FREE		(1 * OCI_GIB) /* so much may come out whatever went in */
 #define OCI_MAX_ENTRIES		4000000
-#define OCI_MAX_PATH		8192 /* bytes of one entry's name */
+#define OCI_MAX_DIRECTORIES	1000000		/* those that names imply included */
+#define OCI_MAX_NOTES		(256 * OCI_MIB) /* what whiteouts and links may fill */
+#define OCI_MAX_PATH		8192		/* bytes of one entry's name */
 #define OCI_MAX_COMPONENT	255  /* NAME_MAX of the file systems we write to */
 #define OCI_MAX_DEPTH		1024 /* components of one name */
 #define OCI_MAX_ZSTD_WINDOW_LOG 27   /* 128 MiB, what zstd itself takes by default */
