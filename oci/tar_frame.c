@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/tar_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "oci/bounds.h"
+#include "oci/tar_pax.h"
+
+/* Offsets in a header, POSIX.1-2017 pax, "ustar Interchange Format". */
+enum {
+	AT_NAME = 0,
+	NAME = 100,
+	AT_SIZE = 124,
+	NUMBER = 12,
+	AT_CHECKSUM = 148,
+	AT_TYPE = 156,
+	AT_LINK = 157,
+	AT_MAGIC = 257,
+	AT_PREFIX = 345,
+	PREFIX = 155,
+	AT_GNU_EXTENDED = 482,	  /* of a header of type S: sparse headers follow */
+	AT_SPARSE_EXTENDED = 504, /* of a sparse header: another one follows */
+};
+
+void tar_frame_init(struct tar_frame *frame, const char *where)
+{
+	*frame = (struct tar_frame){
+	    .where = where,
+	    .collected = BUFFER_INIT(TAR_MAX_EXTENSION),
+	    .path = BUFFER_INIT(TAR_MAX_EXTENSION),
+	    .link = BUFFER_INIT(TAR_MAX_EXTENSION),
+	};
+	frame->last = &frame->first;
+}
+
+struct tar_member *tar_member_free(struct tar_member *member)
+{
+	if (member)
+		free(member->path);
+	free(member);
+	return NULL;
+}
+
+void tar_frame_deinit(struct tar_frame *frame)
+{
+	struct tar_member *member;
+
+	while ((member = tar_frame_take(frame)))
+		(void)tar_member_free(member);
+	buffer_deinit(&frame->collected);
+	buffer_deinit(&frame->path);
+	buffer_deinit(&frame->link);
+}
+
+struct tar_member *tar_frame_take(struct tar_frame *frame)
+{
+	struct tar_member *member = frame->first;
+
+	if (!member)
+		return NULL;
+	frame->first = member->next;
+	if (!frame->first)
+		frame->last = &frame->first;
+	member->next = NULL;
+	return member;
+}
+
+/* Octal with blanks around it, or GNU's base-256 (first bit set). -1: not a number, or
+ * negative, or past 2^63. */
+static int64_t number(const unsigned char *field)
+{
+	uint64_t value = 0;
+	size_t at = 0;
+
+	if (field[0] & 0x80) {
+		if (field[0] != 0x80)
+			return -1;
+		for (at = 1; at < NUMBER; at++) {
+			if (value >> 55)
+				return -1;
+			value = value << 8 | field[at];
+		}
+		return (int64_t)value;
+	}
+	while (at < NUMBER && field[at] == ' ')
+		at++;
+	for (; at < NUMBER && field[at] >= '0' && field[at] <= '7'; at++)
+		value = value << 3 | (uint64_t)(field[at] - '0');
+	for (; at < NUMBER; at++)
+		if (field[at] != ' ' && field[at] != '\0')
+			return -1;
+	return (int64_t)value;
+}
+
+/* The sum over the header, its own field taken as blanks; some old writers summed signed
+ * characters. */
+static bool checksum_is_right(const unsigned char *block)
+{
+	uint32_t sum = 0, told = 0;
+	int32_t as_signed = 0;
+	size_t at = AT_CHECKSUM;
+
+	for (size_t i = 0; i < TAR_BLOCK; i++) {
+		bool own = i >= AT_CHECKSUM && i < AT_CHECKSUM + 8;
+		unsigned char byte = own ? ' ' : block[i];
+
+		sum += byte;
+		as_signed += (signed char)byte;
+	}
+	while (at < AT_CHECKSUM + 8 && block[at] == ' ')
+		at++;
+	for (; at < AT_CHECKSUM + 8 && block[at] >= '0' && block[at] <= '7'; at++)
+		told = told << 3 | (uint32_t)(block[at] - '0');
+	return told == sum || told == (uint32_t)as_signed;
+}
+
+static bool is_zero(const unsigned char *block)
+{
+	for (size_t i = 0; i < TAR_BLOCK; i++)
+		if (block[i])
+			return false;
+	return true;
+}
+
+static uint64_t padded(uint64_t size)
+{
+	return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+}
+
+static int damaged(const struct tar_frame *frame, struct husk_error *err, const char *why)
+{
+	return error_set(err, HUSK_E_IMAGE, frame->where,
+			 "is not a sound tar archive: %s at byte %llu", why,
+			 (unsigned long long)(frame->at - TAR_BLOCK));
+}
+
+/* -- extension headers ------------------------------------------------------------ */
+
+static void forget(struct tar_frame *frame)
+{
+	frame->begun = frame->have_pax = frame->have_size = false;
+	frame->path.size = frame->link.size = 0;
+	frame->path_from = frame->link_from = 0;
+}
+
+static int begin_extension(struct tar_frame *frame, char type, int64_t size,
+			   struct husk_error *err)
+{
+	bool pax = type == 'x' || type == 'X';
+
+	if (size > TAR_MAX_EXTENSION)
+		return error_set(err, HUSK_E_TOO_BIG, frame->where,
+				 "has an extension header of %lld bytes at byte %llu; "
+				 "%d are allowed (TAR_MAX_EXTENSION)",
+				 (long long)size,
+				 (unsigned long long)(frame->at - TAR_BLOCK),
+				 TAR_MAX_EXTENSION);
+	if ((pax && frame->have_pax) || (type == 'L' && frame->path_from == 1) ||
+	    (type == 'K' && frame->link_from == 1))
+		return damaged(frame, err, "two extension headers of one kind in a row");
+	frame->have_pax |= pax;
+	frame->extension = type;
+	frame->extension_size = (size_t)size;
+	frame->skip = padded((uint64_t)size);
+	frame->collected.size = 0;
+	frame->state = frame->skip ? FRAME_EXTENSION : FRAME_HEADER;
+	return 0;
+}
+
+/* Keep a name where none stronger is known. */
+static int keep(struct tar_frame *frame, struct buffer *to, int *from, int strength,
+		const char *data, size_t size, struct husk_error *err)
+{
+	if (*from > strength)
+		return 0;
+	if (memchr(data, '\0', size))
+		return damaged(frame, err, "a name with a NUL");
+	to->size = 0;
+	*from = strength;
+	return buffer_add(to, data, size) < 0 ? error_oom(err, frame->where) : 0;
+}
+
+struct pax_use {
+	struct tar_frame *frame;
+	struct husk_error *err;
+	bool global;
+	unsigned seen;
+};
+
+/* What decides which bytes belong to which name, and may be said once only. */
+static const struct {
+	const char *key;
+	int strength; /* of a name; 0: not one */
+	bool link;
+} pax_keys[] = {
+    {"size", 0, false},
+    {"path", 2, false},
+    {"linkpath", 2, true},
+    {"GNU.sparse.name", 3, false},
+};
+
+static int use_pax(void *user, const char *key, const char *value, size_t size)
+{
+	struct pax_use *use = user;
+	struct tar_frame *frame = use->frame;
+	size_t i = 0, count = sizeof(pax_keys) / sizeof(pax_keys[0]);
+
+	while (i < count && strcmp(key, pax_keys[i].key))
+		i++;
+	if (use->global && (i < count || !strncmp(key, "GNU.sparse.", 11)))
+		return damaged(frame, use->err,
+			       "a global header that renames or resizes entries");
+	if (i == count)
+		return 0;
+	if (use->seen & 1U << i)
+		return damaged(frame, use->err, "a pax header that says one thing twice");
+	use->seen |= 1U << i;
+	if (i > 0)
+		return keep(frame, pax_keys[i].link ? &frame->link : &frame->path,
+			    pax_keys[i].link ? &frame->link_from : &frame->path_from,
+			    pax_keys[i].strength, value, size, use->err);
+	frame->have_size = true;
+	if (pax_number(value, size, &frame->size) < 0)
+		return damaged(frame, use->err, "a size in a pax header that is none");
+	return 0;
+}
+
+static int end_extension(struct tar_frame *frame, struct husk_error *err)
+{
+	const char *data = frame->collected.data;
+	size_t size = frame->extension_size;
+	struct pax_use use = {frame, err, frame->extension == 'g', 0};
+	int rc;
+
+	frame->state = FRAME_HEADER;
+	if (frame->extension == 'L')
+		return keep(frame, &frame->path, &frame->path_from, 1, data,
+			    strnlen(data, size), err);
+	if (frame->extension == 'K')
+		return keep(frame, &frame->link, &frame->link_from, 1, data,
+			    strnlen(data, size), err);
+	rc = pax_parse(data, size, use_pax, &use);
+	return rc == -EINVAL ? damaged(frame, err, "a damaged pax header") : rc;
+}
+
+/* -- headers ---------------------------------------------------------------------- */
+
+static struct tar_member *member_new(const struct tar_frame *frame, const char *path,
+				     size_t path_size, const char *link, size_t link_size)
+{
+	struct tar_member *member = calloc(1, sizeof(*member));
+
+	if (!member)
+		return NULL;
+	member->path = malloc(path_size + link_size + 2);
+	if (!member->path) {
+		free(member);
+		return NULL;
+	}
+	memcpy(member->path, path, path_size);
+	member->path[path_size] = '\0';
+	member->link = member->path + path_size + 1;
+	memcpy(member->link, link, link_size);
+	member->link[link_size] = '\0';
+	member->position = frame->position;
+	member->type = (char)frame->block[AT_TYPE];
+	return member;
+}
+
+/* The name in the header itself: prefix/name, the prefix in POSIX's format only. */
+static size_t short_name(const unsigned char *block, char out[NAME + PREFIX + 1])
+{
+	const char *name = (const char *)block + AT_NAME;
+	const char *prefix = (const char *)block + AT_PREFIX;
+	size_t size = 0, name_size = strnlen(name, NAME);
+
+	if (!memcmp(block + AT_MAGIC, "ustar", 6) && prefix[0]) {
+		size = strnlen(prefix, PREFIX);
+		memcpy(out, prefix, size);
+		out[size++] = '/';
+	}
+	memcpy(out + size, name, name_size);
+	return size + name_size;
+}
+
+static int add_member(struct tar_frame *frame, struct husk_error *err)
+{
+	const char *link = (const char *)frame->block + AT_LINK;
+	char name[NAME + PREFIX + 1];
+	size_t size = short_name(frame->block, name);
+	struct tar_member *member;
+
+	member = member_new(frame, frame->path_from ? frame->path.data : name,
+			    frame->path_from ? frame->path.size : size,
+			    frame->link_from ? frame->link.data : link,
+			    frame->link_from ? frame->link.size : strnlen(link, NAME));
+	if (!member)
+		return error_oom(err, frame->where);
+	*frame->last = member;
+	frame->last = &member->next;
+	frame->count++;
+	if (frame->count > OCI_MAX_ENTRIES)
+		return error_set(err, HUSK_E_TOO_BIG, frame->where,
+				 "has more than %d entries (OCI_MAX_ENTRIES)",
+				 OCI_MAX_ENTRIES);
+	return 0;
+}
+
+static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error *err)
+{
+	char type = (char)frame->block[AT_TYPE];
+	uint64_t content = frame->have_size ? frame->size : (uint64_t)size;
+	int rc;
+
+	/* Links, devices, directories and FIFOs have no content, whatever they say. */
+	if (type >= '1' && type <= '6')
+		content = 0;
+	if (content > OCI_MAX_LAYER_BYTES)
+		return error_set(err, HUSK_E_TOO_BIG, frame->where,
+				 "has an entry of %llu bytes (OCI_MAX_LAYER_BYTES)",
+				 (unsigned long long)content);
+	rc = add_member(frame, err);
+	forget(frame);
+	frame->skip = padded(content);
+	frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
+	if (type == 'S' && frame->block[AT_GNU_EXTENDED]) {
+		frame->after = frame->skip;
+		frame->state = FRAME_SPARSE;
+	}
+	return rc;
+}
+
+static int header(struct tar_frame *frame, struct husk_error *err)
+{
+	char type = (char)frame->block[AT_TYPE];
+	int64_t size;
+
+	if (is_zero(frame->block)) {
+		if (frame->begun)
+			return damaged(frame, err,
+				       "an extension header without an entry");
+		frame->state = FRAME_END;
+		return 0;
+	}
+	if (!checksum_is_right(frame->block))
+		return damaged(frame, err, "a header with a wrong checksum");
+	size = number(frame->block + AT_SIZE);
+	if (size < 0)
+		return damaged(frame, err, "a size that is none");
+	if (!frame->begun)
+		frame->position = frame->at - TAR_BLOCK;
+	frame->begun = true;
+	if (strchr("xXgLK", type) && type)
+		return begin_extension(frame, type, size, err);
+	if (strchr("DMNV", type) && type)
+		return damaged(frame, err,
+			       "a part of a GNU backup (dump directory, volume)");
+	return begin_member(frame, size, err);
+}
+
+/* -- the stream ------------------------------------------------------------------- */
+
+static size_t fill_block(struct tar_frame *frame, const unsigned char *data, size_t size)
+{
+	size_t n = TAR_BLOCK - frame->filled;
+
+	if (n > size)
+		n = size;
+	memcpy(frame->block + frame->filled, data, n);
+	frame->filled += n;
+	return n;
+}
+
+/* Take some of data; a whole block makes something happen. */
+static ssize_t take(struct tar_frame *frame, const unsigned char *data, size_t size,
+		    struct husk_error *err)
+{
+	size_t n = size;
+	int rc = 0;
+
+	switch (frame->state) {
+	case FRAME_END:
+		break;
+	case FRAME_SKIP:
+	case FRAME_EXTENSION:
+		if (n > frame->skip)
+			n = (size_t)frame->skip;
+		if (frame->state == FRAME_EXTENSION &&
+		    buffer_add(&frame->collected, data, n) < 0)
+			return error_oom(err, frame->where);
+		frame->skip -= n;
+		break;
+	default:
+		n = fill_block(frame, data, size);
+		break;
+	}
+	frame->at += n;
+	if (frame->state == FRAME_EXTENSION && frame->skip == 0)
+		rc = end_extension(frame, err);
+	else if (frame->state == FRAME_SKIP && frame->skip == 0)
+		frame->state = FRAME_HEADER;
+	if (frame->filled == TAR_BLOCK) {
+		frame->filled = 0;
+		if (frame->state == FRAME_HEADER) {
+			rc = header(frame, err);
+		} else if (!frame->block[AT_SPARSE_EXTENDED]) {
+			frame->skip = frame->after;
+			frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
+		}
+	}
+	return rc < 0 ? rc : (ssize_t)n;
+}
+
+int tar_frame_feed(struct tar_frame *frame, const void *data, size_t size,
+		   struct husk_error *err)
+{
+	const unsigned char *at = data;
+
+	while (size > 0) {
+		ssize_t n = take(frame, at, size, err);
+
+		if (n < 0)
+			return (int)n;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int tar_frame_finish(const struct tar_frame *frame, struct husk_error *err)
+{
+	if (frame->state == FRAME_END ||
+	    (frame->state == FRAME_HEADER && frame->filled == 0 && !frame->begun))
+		return 0;
+	return error_set(err, HUSK_E_IMAGE, frame->where,
+			 "is truncated: its tar archive ends in the middle of an entry");
+}
