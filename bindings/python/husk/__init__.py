@@ -18,6 +18,7 @@ what is wrong with the call itself (SandboxError).
 Programs for the kern-sandbox package run with `import husk as kern`."""
 
 from ._errors import MountRefused, SandboxError
+from ._images import Image, PullProgress, import_image, list_images, pull_image
 from ._library import library as _load_library
 from ._library import text_of as _text_of
 from ._results import ExecutionResult, FileInfo, Limits, SandboxFault, Usage
@@ -26,13 +27,18 @@ from ._sandbox import Sandbox, run_code
 __all__ = [
     "ExecutionResult",
     "FileInfo",
+    "Image",
     "Limits",
     "MountRefused",
+    "PullProgress",
     "Sandbox",
     "SandboxError",
     "SandboxFault",
     "Usage",
+    "import_image",
     "library_version",
+    "list_images",
+    "pull_image",
     "run_code",
 ]
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32,
-                    c_uint64, c_void_p)
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t,
+                    c_uint32, c_uint64, c_void_p)
 from pathlib import Path
 from typing import Any, List, Optional, Tuple
 
@@ -34,6 +34,27 @@ class Mount(Structure):
                 ("reserved", c_uint32)]
 
 
+class Progress(Structure):
+    """struct husk_progress"""
+    _fields_ = [("size", c_size_t), ("kind", c_int32), ("layer", c_int32),
+                ("image", c_char_p), ("digest", c_char_p), ("done", c_uint64),
+                ("total", c_uint64)]
+
+
+PROGRESS_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(Progress))
+NO_PROGRESS = PROGRESS_FN(0)  # NULL
+
+
+class ImageOptions(Structure):
+    """struct husk_image_options"""
+    _fields_ = [("size", c_size_t), ("store", c_char_p), ("platform", c_char_p),
+                ("auth_files", POINTER(c_char_p)), ("helper_path", c_char_p),
+                ("tls_ca", c_char_p), ("mirrors", POINTER(c_char_p)),
+                ("http_proxy", c_char_p), ("https_proxy", c_char_p), ("no_proxy", c_char_p),
+                ("on_progress", PROGRESS_FN), ("user", c_void_p), ("cancel", c_void_p),
+                ("allow_plain_http", c_int32), ("reserved", c_int32)]
+
+
 class Options(Structure):
     """struct husk_options"""
     _fields_ = [("size", c_size_t), ("image", c_char_p), ("workspace", c_char_p),
@@ -43,8 +64,9 @@ class Options(Structure):
                 ("memory_bytes", c_uint64), ("cpu_milli", c_uint64), ("pids", c_uint64),
                 ("timeout_ms", c_uint64), ("max_output_bytes", c_uint64),
                 ("tmp_bytes", c_uint64), ("limits", c_int32), ("allow_network", c_int32),
-                ("allow_writable_root", c_int32), ("reserved", c_int32),
-                ("deps_readonly", c_int32), ("reserved_too", c_int32)]
+                ("allow_writable_root", c_int32), ("pull", c_int32),
+                ("deps_readonly", c_int32), ("reserved_too", c_int32),
+                ("images", POINTER(ImageOptions))]
 
 
 OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
@@ -82,6 +104,19 @@ _FUNCTIONS = {
     "husk_cancel_fire": (None, [c_void_p]),
     "husk_cancel_free": (c_void_p, [c_void_p]),
     "husk_cancel_new": (c_int, [_OUT, _ERR]),
+    "husk_image_added": (c_int64, [c_void_p]),
+    "husk_image_bytes": (c_uint64, [c_void_p]),
+    "husk_image_digest": (c_char_p, [c_void_p]),
+    "husk_image_free": (c_void_p, [c_void_p]),
+    "husk_image_import": (c_int, [c_char_p, c_char_p, POINTER(ImageOptions), _OUT, _ERR]),
+    "husk_image_list": (c_int, [POINTER(ImageOptions), _OUT, _ERR]),
+    "husk_image_manifest_digest": (c_char_p, [c_void_p]),
+    "husk_image_name": (c_char_p, [c_void_p]),
+    "husk_image_platform": (c_char_p, [c_void_p]),
+    "husk_image_pull": (c_int, [c_char_p, POINTER(ImageOptions), _OUT, _ERR]),
+    "husk_images_count": (c_size_t, [c_void_p]),
+    "husk_images_free": (c_void_p, [c_void_p]),
+    "husk_images_get": (c_void_p, [c_void_p, c_size_t]),
     "husk_listing_count": (c_size_t, [c_void_p]),
     "husk_listing_free": (c_void_p, [c_void_p]),
     "husk_listing_path": (c_char_p, [c_void_p, c_size_t]),

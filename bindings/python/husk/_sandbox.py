@@ -9,7 +9,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import (IO, Any, Callable, List, Literal, Mapping, Optional, Sequence, Tuple, Union)
 
-from . import _library, _settings
+from . import _images, _library, _settings
 from ._errors import SandboxError
 from ._results import ExecutionResult, FileInfo, from_library, path_text
 from ._session import Cancel, Session
@@ -17,6 +17,7 @@ from ._session import Cancel, Session
 __all__ = ["Sandbox", "run_code"]
 
 Language = Literal["python", "bash", "node"]
+Pull = Literal["missing", "never", "always"]
 PathText = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Stdin = Union[None, str, bytes, bytearray, memoryview, IO[Any]]
 OnOutput = Callable[[bytes], object]
@@ -30,8 +31,9 @@ class Sandbox:
     /workspace. Processes do not: each call is a fresh box, and what a variable held is gone
     with it. Use it in a `with` block. Every argument that weakens the isolation says so.
 
-    image: what the box's programs come from: "host" (the host's own, read-only) or
-        "dir:PATH". None: $HUSK_IMAGE, else "host".
+    image: what the box's programs come from: "host" (the host's own, read-only), an image by
+        its name in a registry ("python:3.12-slim"), "oci:PATH[:TAG]", "oci-archive:PATH",
+        "docker-archive:PATH" or "dir:PATH". None: $HUSK_IMAGE, else "host".
     setup: a shell command that is run once, at the start of the `with` block, in a box with
         the network on; "pip install ..." installs into the workspace's .deps, which is on
         PYTHONPATH. The only time that the network is on, unless network=True.
@@ -51,8 +53,10 @@ class Sandbox:
         the remedy. False: what can be done is done, and result.limits says what held.
     deps_readonly: True: no box but that of the setup may change .deps.
 
-    workdir: the working directory in the box. None: /workspace.
-    user: "UID", "UID:GID" or a number: the user in the box. None: the image's, else 0. On
+    workdir: the working directory in the box. None: /workspace, and for the image's own
+        command the image's.
+    user: "UID", "UID:GID", a number, or a name that the image has ("NAME", "NAME:GROUP"):
+        the user in the box. None: the image's, else 0. On
         the host that is the caller, or an unprivileged id where the caller is root.
     seccomp: "strict" for an allowlist of system calls, or the path of an OCI/Docker profile.
         None: a denylist.
@@ -65,6 +69,9 @@ class Sandbox:
     setup_cache: True: the outcome of a setup is kept in $XDG_CACHE_HOME/husk
         (~/.cache/husk), and the next session with the same setup takes it from there. A
         path: there. False: nowhere.
+    pull: when the image is fetched: "missing": where the store does not have it; "never":
+        what is missing is an error; "always": to see whether the name stands for another
+        image now.
     """
 
     image: Optional[str] = None
@@ -90,6 +97,7 @@ class Sandbox:
     setup_memory_mb: Optional[float] = None
     setup_network: bool = True
     setup_cache: Union[None, bool, PathText] = True
+    pull: Pull = "missing"
 
     def __post_init__(self) -> None:
         self._session: Optional[Session] = None
@@ -97,7 +105,7 @@ class Sandbox:
         self._setup_was_cached: Optional[bool] = None
         if self.image is None:
             self.image = os.environ.get("HUSK_IMAGE") or "host"
-        options = _settings.options(self)
+        options = _settings.options(self, _images.options())
         error = _library.Error()
         code = _library.library().husk_options_check(ctypes.byref(options),
                                                      ctypes.byref(error))
@@ -109,7 +117,7 @@ class Sandbox:
     def __enter__(self) -> "Sandbox":
         if self._session is not None:
             raise SandboxError("the sandbox is open already")
-        session = Session(_settings.options(self))
+        session = Session(_settings.options(self, _images.options()))
         self._finalizer = weakref.finalize(self, session.close)
         self._session = session
         try:
@@ -169,14 +177,14 @@ class Sandbox:
 
         return self._run(start, stdin, timeout_s, workdir, on_stdout, on_stderr)
 
-    def run(self, command: Sequence[PathText], *, stdin: Stdin = None,
+    def run(self, command: Optional[Sequence[PathText]] = None, *, stdin: Stdin = None,
             timeout_s: Optional[float] = None, workdir: Optional[str] = None,
             on_stdout: Optional[OnOutput] = None,
             on_stderr: Optional[OnOutput] = None) -> ExecutionResult:
         """Run a program in a fresh box: a list of the program and its arguments, never one
-        string for a shell. A program that is not there gives exit code 127 and says so in
+        string for a shell. None: the image's own command. A program that is not there gives exit code 127 and says so in
         stderr. The other arguments are those of run_code."""
-        argv = _argv(command)
+        argv = None if command is None else _argv(command)
 
         def start(session: Session, call: Any, result: Any, error: Any) -> int:
             answer: int = session.lib.husk_session_run(session.pointer, argv, call, result,

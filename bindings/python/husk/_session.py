@@ -13,7 +13,7 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, TypeVar
+from typing import Any, Callable, Dict, List, Optional, TypeVar
 
 from . import _library
 from ._errors import SandboxError
@@ -52,11 +52,29 @@ class Session:
         self._closed = self._ended = False
         self._pid = os.getpid()
         self._torn = False  # forked while another thread was in a call
-        error = _library.Error()
-        code = self.lib.husk_session_open(ctypes.byref(options), ctypes.byref(self.pointer),
-                                          ctypes.byref(error))
-        _library.check(code, error)
+        self._open(options)
         _open_sessions.add(self)
+
+    def _open(self, options: _library.Options) -> None:
+        def work(cancel: Optional[Cancel]) -> None:
+            error = _library.Error()
+            if cancel is not None:
+                options.images.contents.cancel = cancel.pointer
+            _library.check(self.lib.husk_session_open(
+                ctypes.byref(options), ctypes.byref(self.pointer), ctypes.byref(error)), error)
+
+        if not _may_fetch(options.image):
+            work(None)
+            return
+        cancel = Cancel(self.lib)
+        try:
+            interruptible(work, cancel)
+        except BaseException:
+            if self.pointer:  # it came too late to stop it
+                self.lib.husk_session_close(self.pointer)
+            raise
+        finally:
+            cancel.free()
 
     def call(self, function: Callable[[Cancel], T]) -> T:
         """Run function, which calls the library and may be stopped by the Cancel that it is
@@ -67,7 +85,7 @@ class Session:
                 self._check_open()
                 self._running[cancel] = 0
             try:
-                return self._interruptible(function, cancel)
+                return interruptible(function, cancel, self._running)
             finally:
                 with self._lock:
                     self._running.pop(cancel, None)
@@ -125,43 +143,48 @@ class Session:
             raise SandboxError("this process was forked while a call on the sandbox was "
                                "running; open another one here")
 
-    def _interruptible(self, function: Callable[[Cancel], T], cancel: Cancel) -> T:
-        if threading.current_thread() is not threading.main_thread():
-            self._running[cancel] = threading.get_ident()
-            return function(cancel)
-        done = _thread.allocate_lock()
-        done.acquire()
-        begun: List[bool] = []
-        answer: List[T] = []
-        failure: List[BaseException] = []
 
-        def work() -> None:
-            begun.append(True)
-            self._running[cancel] = threading.get_ident()
-            try:
-                answer.append(function(cancel))
-            except BaseException as error:  # it belongs to the thread that waits
-                failure.append(error)
-            finally:
-                done.release()
+def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
+                  running: Optional[Dict[Cancel, int]] = None) -> T:
+    """Run function(cancel), which blocks in the library, so that signals of the main thread
+    stop it. running: where the thread that is in the library is noted."""
+    threads: Dict[Cancel, int] = {} if running is None else running
+    if threading.current_thread() is not threading.main_thread():
+        threads[cancel] = threading.get_ident()
+        return function(cancel)
+    done = _thread.allocate_lock()
+    done.acquire()
+    begun: List[bool] = []
+    answer: List[T] = []
+    failure: List[BaseException] = []
 
-        alone = False
+    def work() -> None:
+        begun.append(True)
+        threads[cancel] = threading.get_ident()
         try:
-            try:
-                _thread.start_new_thread(work, ())
-            except RuntimeError:  # there is none to be had, as at the end of a program
-                alone = True
-            if not alone:
-                done.acquire()
-        except BaseException:
-            cancel.fire()
-            _wait(done, begun)
-            raise
-        if alone:
-            return function(cancel)
-        if failure:
-            raise failure[0]
-        return answer[0]
+            answer.append(function(cancel))
+        except BaseException as error:  # it belongs to the thread that waits
+            failure.append(error)
+        finally:
+            done.release()
+
+    alone = False
+    try:
+        try:
+            _thread.start_new_thread(work, ())
+        except RuntimeError:  # there is none to be had, as at the end of a program
+            alone = True
+        if not alone:
+            done.acquire()
+    except BaseException:
+        cancel.fire()
+        _wait(done, begun)
+        raise
+    if alone:
+        return function(cancel)
+    if failure:
+        raise failure[0]
+    return answer[0]
 
 
 def _wait(done: Any, begun: List[bool]) -> None:
@@ -172,6 +195,11 @@ def _wait(done: Any, begun: List[bool]) -> None:
                 return
         except BaseException:  # noqa: a second Ctrl-C; the box is on its way out already
             continue
+
+
+def _may_fetch(image: Optional[bytes]) -> bool:
+    """Opening a session on the host or a directory comes back by itself."""
+    return image is not None and image != b"host" and not image.startswith(b"dir:")
 
 
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()

@@ -110,7 +110,15 @@ def existing_dir(value: Optional[str]) -> Optional[bytes]:
     return None
 
 
-def options(box: Any) -> _library.Options:
+def pull(value: Any) -> int:
+    """enum husk_pull"""
+    policies = ("missing", "never", "always")
+    if value not in policies:
+        raise SandboxError(f"pull must be 'missing', 'never' or 'always', got {value!r}")
+    return policies.index(value)
+
+
+def options(box: Any, images: _library.ImageOptions) -> _library.Options:
     """struct husk_options of a Sandbox. It keeps alive what it points to."""
     table = mounts(box.mounts)
     result = _library.Options(
@@ -131,7 +139,9 @@ def options(box: Any) -> _library.Options:
         limits=0 if box.enforce_limits else 1,
         allow_network=1 if box.network else 0,
         allow_writable_root=1 if box.writable_root else 0,
-        deps_readonly=1 if box.deps_readonly else 0)
+        pull=pull(box.pull),
+        deps_readonly=1 if box.deps_readonly else 0,
+        images=ctypes.pointer(images))
     if table is not None:
         result.mounts = ctypes.cast(table, ctypes.POINTER(_library.Mount))
         result.mount_count = len(table)
