@@ -130,11 +130,6 @@ __attribute__((weak)) int registry_blob(struct registry *registry,
 {
 	return -1;
 }
-__attribute__((weak)) int layer_unpack(int dir, const struct layer_input *input,
-				       struct layer_summary *ret, struct husk_error *err)
-{
-	return -1;
-}
 __attribute__((weak)) int layers_merge(const int *layers, size_t count, int root,
 				       const char *where, struct husk_error *err)
 {
