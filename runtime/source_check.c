@@ -34,6 +34,7 @@ static const struct refused refused_sources[] = {
     {"/run/crio/crio.sock", false, "it gives control over the host"},
     {"/run/docker.sock", false, "it gives control over the host"},
     {"/run/podman/podman.sock", false, "it gives control over the host"},
+    {"/run/user", false, "it holds the sockets of users' services"},
     {"/sys", true, "it steers the host's kernel"},
     {"/var/run", false, "it holds the sockets of the host's services"},
     {"/var/run/docker.sock", false, "it gives control over the host"},
@@ -112,16 +113,22 @@ static bool contains(const struct stat *source, const char *path)
 	return fd >= 0 && on_the_way_up(fd, source);
 }
 
-/* Does the directory hold the socket of a container manager, wherever it is (each user
- * may have one of their own)? Returns its name, or NULL. */
+/* Does the directory hold the socket of a container or service manager, wherever it is
+ * (each user may have one of their own)? Returns its name, or NULL. */
 static const char *holds_manager(const struct source *source)
 {
 	/* Sorted. */
 	static const char *const sockets[] = {
-	    "containerd.sock",	  "containerd/containerd.sock",
-	    "crio.sock",	  "crio/crio.sock",
-	    "docker.sock",	  "podman.sock",
+	    "bus",
+	    "containerd.sock",
+	    "containerd/containerd.sock",
+	    "crio.sock",
+	    "crio/crio.sock",
+	    "docker.sock",
+	    "podman.sock",
 	    "podman/podman.sock",
+	    "private",
+	    "systemd/private",
 	};
 
 	for (size_t i = 0; i < sizeof(sockets) / sizeof(sockets[0]); i++) {

@@ -50,7 +50,8 @@ def aliases_of_what_is_refused(t):
 
 
 SOCKETS = ("docker.sock", "podman/podman.sock", "containerd/containerd.sock",
-           "crio/crio.sock")
+           "crio/crio.sock", "user/4711/bus", "user/4711/docker.sock",
+           "user/4711/podman/podman.sock", "user/4711/systemd/private")
 
 
 @test(who=("root",))
@@ -64,6 +65,8 @@ def sockets_of_services(t):
         setup = f"mount -t tmpfs husk-test /run; /usr/bin/python3 -c '{bind}' /run/{name}"
         refused_apart(t, setup, f"/run/{name}")
         refused_apart(t, setup, holder)
+        for above in ("/run/user", "/run/user/4711") if name.startswith("user/") else ():
+            refused_apart(t, setup, above)
         refused_apart(t, setup + f"; mount --bind {holder} alias", t.tmp / "alias")
 
 
