@@ -35,6 +35,11 @@ static const char setup_status[] =
     "125  husk could not do it: wrong usage, or the box could not be started\n"
     "129, 130, 143  husk was stopped by SIGHUP, SIGINT, SIGTERM\n";
 
+static const char mcp_status[] =
+    "0    the client has closed stdin\n"
+    "125  husk could not do it: wrong usage, or no workspace could be opened\n"
+    "129, 130, 143  husk was stopped by SIGHUP, SIGINT, SIGTERM\n";
+
 static const char doctor_status[] = "0    boxes can run on this host\n"
 				    "1    they cannot\n"
 				    "125  husk could not find out\n";
@@ -87,6 +92,15 @@ static const struct cli_verb verbs[] = {
 	.bit = CLI_VERB_IMAGE,
 	.run = cli_image,
 	.below = cli_image_verbs,
+    },
+    {
+	.name = "mcp",
+	.usage = "[OPTIONS]",
+	.summary = "Serve the Model Context Protocol on stdin and stdout",
+	.status = mcp_status,
+	.example = "husk mcp --workspace ./w --memory 1g --timeout 60",
+	.bit = CLI_VERB_MCP,
+	.run = cli_mcp,
     },
     {
 	.name = "pull",

@@ -24,7 +24,8 @@
 #define CLI_VERB_IMAGE_LS      (1u << 12)
 #define CLI_VERB_IMAGE_PRUNE   (1u << 13)
 #define CLI_VERB_IMAGE_RM      (1u << 14)
-#define CLI_VERB_ALL	       ((1u << 15) - 1)
+#define CLI_VERB_MCP	       (1u << 15)
+#define CLI_VERB_ALL	       ((1u << 16) - 1)
 
 struct cli_verb {
 	const char *name;    /* of a second level with the first: "image ls" */
@@ -67,6 +68,7 @@ int cli_image_inspect(struct cli_settings *settings, size_t count, char **words)
 int cli_image_ls(struct cli_settings *settings, size_t count, char **words);
 int cli_image_prune(struct cli_settings *settings, size_t count, char **words);
 int cli_image_rm(struct cli_settings *settings, size_t count, char **words);
+int cli_mcp(struct cli_settings *settings, size_t count, char **words);
 int cli_pull(struct cli_settings *settings, size_t count, char **words);
 int cli_run(struct cli_settings *settings, size_t count, char **words);
 int cli_setup(struct cli_settings *settings, size_t count, char **words);

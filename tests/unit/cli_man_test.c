@@ -135,6 +135,7 @@ static void test_options(void **state)
 	/* The page says that the rest is as for run. */
 	assert_page("husk-code.1", CLI_VERB_CODE, CLI_VERB_RUN);
 	assert_page("husk-doctor.1", CLI_VERB_DOCTOR, 0);
+	assert_page("husk-mcp.1", CLI_VERB_MCP, 0);
 	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
 	assert_page("husk-image.1",
 		    CLI_VERB_IMAGE | CLI_VERB_IMAGE_EXPORT | CLI_VERB_IMAGE_IMPORT |
@@ -195,6 +196,8 @@ static void test_exit_codes(void **state)
 	assert_codes("husk-run.1", verb->status);
 	assert_int_equal(cli_verb_find("doctor", &verb, &err), 0);
 	assert_codes("husk-doctor.1", verb->status);
+	assert_int_equal(cli_verb_find("mcp", &verb, &err), 0);
+	assert_codes("husk-mcp.1", verb->status);
 	assert_int_equal(cli_verb_find("pull", &verb, &err), 0);
 	assert_codes("husk-pull.1", verb->status);
 }
