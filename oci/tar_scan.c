@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/tar_scan.h"
+
+#include "oci/bounds.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of a header: offset and size. */
+enum {
+	NAME_AT = 0,
+	NAME_SIZE = 100,
+	SIZE_AT = 124,
+	NUMBER_SIZE = 12,
+	SUM_AT = 148,
+	SUM_SIZE = 8,
+	TYPE_AT = 156,
+	LINK_AT = 157,
+	LINK_SIZE = 100,
+	MAGIC_AT = 257,
+	PREFIX_AT = 345,
+	PREFIX_SIZE = 155,
+	GNU_MORE_AT = 482, /* old sparse files: another block of their map follows */
+	GNU_MORE_IN_MAP_AT = 504,
+	MAP_BLOCKS_MAX = 65536, /* of one sparse file */
+	RECORDS_MAX = 1 << 20,	/* bytes of the pax records of one member */
+	EXTRAS_MAX = 16,	/* headers that only say something about the next one */
+};
+
+#define TAR_SIZE_MAX ((uint64_t)1 << 62)
+
+struct tar_scan {
+	struct tar_input input;
+	uint64_t at; /* of the next header */
+	bool any;
+	bool ended;
+	bool has_name, has_link, has_size; /* from headers before the member's own */
+	uint64_t size;
+	char name[OCI_MAX_PATH + 1];
+	char link[OCI_MAX_PATH + 1];
+	char records[RECORDS_MAX + 1];
+};
+
+int tar_scan_new(const struct tar_input *input, struct tar_scan **ret,
+		 struct husk_error *err)
+{
+	struct tar_scan *scan = calloc(1, sizeof(*scan));
+
+	if (!scan)
+		return error_oom(err, input->where);
+	scan->input = *input;
+	*ret = scan;
+	return 0;
+}
+
+struct tar_scan *tar_scan_free(struct tar_scan *scan)
+{
+	free(scan);
+	return NULL;
+}
+
+static int bad(const struct tar_scan *scan, const char *why, struct husk_error *err)
+{
+	return error_set(err, HUSK_E_IMAGE, scan->input.where, "%s", why);
+}
+
+static int too_big(const struct tar_scan *scan, const char *what, struct husk_error *err)
+{
+	return error_set(err, HUSK_E_TOO_BIG, scan->input.where,
+			 "a member's %s is larger than husk takes", what);
+}
+
+/* Octal, or base 256 for what octal cannot hold. */
+static bool parse_number(const unsigned char *field, size_t size, uint64_t *ret)
+{
+	uint64_t value = 0;
+	size_t i = 0;
+
+	if (field[0] & 0x80) {
+		if (field[0] & 0x40)
+			return false; /* negative */
+		value = field[0] & 0x3f;
+		for (i = 1; i < size; i++) {
+			if (value >> 54)
+				return false;
+			value = value << 8 | field[i];
+		}
+		*ret = value;
+		return true;
+	}
+	while (i < size && field[i] == ' ')
+		i++;
+	for (; i < size && field[i] >= '0' && field[i] <= '7'; i++)
+		value = value << 3 | (uint64_t)(field[i] - '0');
+	for (; i < size; i++)
+		if (field[i] != ' ' && field[i] != '\0')
+			return false;
+	*ret = value;
+	return true;
+}
+
+/* The sum over the header with its own field as blanks; some wrote it of signed bytes. */
+static bool sum_is_right(const unsigned char *header)
+{
+	int64_t plain = 0, with_sign = 0;
+	uint64_t told;
+
+	if (!parse_number(header + SUM_AT, SUM_SIZE, &told))
+		return false;
+	for (int i = 0; i < TAR_BLOCK; i++) {
+		bool own = i >= SUM_AT && i < SUM_AT + SUM_SIZE;
+
+		plain += own ? ' ' : header[i];
+		with_sign += own ? ' ' : (signed char)header[i];
+	}
+	return (int64_t)told == plain || (int64_t)told == with_sign;
+}
+
+static bool all_zero(const unsigned char *block)
+{
+	for (int i = 0; i < TAR_BLOCK; i++)
+		if (block[i] != 0)
+			return false;
+	return true;
+}
+
+/* All of size bytes, or HUSK_E_IMAGE. */
+static int read_whole(struct tar_scan *scan, uint64_t offset, void *data, size_t size,
+		      struct husk_error *err)
+{
+	ssize_t n = scan->input.read(scan->input.user, offset, data, size, err);
+
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : bad(scan, "the tar is cut short", err);
+}
+
+/* 1 and a header, 0 at the end. */
+static int read_header(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
+		       struct husk_error *err)
+{
+	ssize_t n = scan->input.read(scan->input.user, scan->at, header, TAR_BLOCK, err);
+
+	if (n < 0)
+		return (int)n;
+	if (n == 0 && scan->any)
+		return 0; /* no end marker, as some writers have it */
+	if (n < TAR_BLOCK)
+		return bad(scan, scan->any ? "the tar is cut short" : "is not a tar",
+			   err);
+	if (all_zero(header))
+		return 0;
+	if (!sum_is_right(header))
+		return bad(scan,
+			   scan->any ? "the tar is damaged: a header's checksum is wrong"
+				     : "is not a tar",
+			   err);
+	return 1;
+}
+
+/* A field that need not end in NUL, appended to text. */
+static void add_field(char *text, const unsigned char *field, size_t size)
+{
+	size_t used = strlen(text), n = strnlen((const char *)field, size);
+
+	memcpy(text + used, field, n);
+	text[used + n] = '\0';
+}
+
+/* GNU's long name or link: the content is the text. */
+static int take_long(struct tar_scan *scan, uint64_t size, bool link,
+		     struct husk_error *err)
+{
+	char *to = link ? scan->link : scan->name;
+	int r;
+
+	if (size == 0 || size > OCI_MAX_PATH)
+		return too_big(scan, "name", err);
+	r = read_whole(scan, scan->at + TAR_BLOCK, to, (size_t)size, err);
+	if (r < 0)
+		return r;
+	to[size] = '\0';
+	*(link ? &scan->has_link : &scan->has_name) = true;
+	return 0;
+}
+
+static int take_text(struct tar_scan *scan, const char *value, size_t size, bool link,
+		     struct husk_error *err)
+{
+	char *to = link ? scan->link : scan->name;
+
+	if (size > OCI_MAX_PATH)
+		return too_big(scan, "name", err);
+	if (memchr(value, '\0', size))
+		return bad(scan, "a member's name holds a NUL", err);
+	memcpy(to, value, size);
+	to[size] = '\0';
+	*(link ? &scan->has_link : &scan->has_name) = true;
+	return 0;
+}
+
+static int take_size(struct tar_scan *scan, const char *value, size_t size,
+		     struct husk_error *err)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			return bad(scan, "a member's size is no number", err);
+		if (number > TAR_SIZE_MAX / 16)
+			return too_big(scan, "size", err);
+		number = number * 10 + (uint64_t)(value[i] - '0');
+	}
+	scan->size = number;
+	scan->has_size = true;
+	return 0;
+}
+
+static int take_record(struct tar_scan *scan, const char *key, size_t key_size,
+		       const char *value, size_t size, struct husk_error *err)
+{
+	if (key_size == 4 && memcmp(key, "path", 4) == 0)
+		return take_text(scan, value, size, false, err);
+	if (key_size == 8 && memcmp(key, "linkpath", 8) == 0)
+		return take_text(scan, value, size, true, err);
+	if (key_size == 4 && memcmp(key, "size", 4) == 0)
+		return take_size(scan, value, size, err);
+	return 0;
+}
+
+/* Records are "LENGTH KEY=VALUE\n", where LENGTH counts itself. */
+static int take_records(struct tar_scan *scan, uint64_t size, struct husk_error *err)
+{
+	static const char wrong[] = "a member's pax records are damaged";
+	const char *at = scan->records, *end;
+	int r;
+
+	if (size > RECORDS_MAX)
+		return too_big(scan, "pax header", err);
+	r = read_whole(scan, scan->at + TAR_BLOCK, scan->records, (size_t)size, err);
+	end = at + size;
+	while (r == 0 && at < end) {
+		size_t length = 0;
+		const char *key = at, *equals;
+
+		while (key < end && *key >= '0' && *key <= '9' && length < RECORDS_MAX)
+			length = length * 10 + (size_t)(*key++ - '0');
+		if (key == at || key == end || *key != ' ' ||
+		    length > (size_t)(end - at) || at + length <= key + 1 ||
+		    at[length - 1] != '\n')
+			return bad(scan, wrong, err);
+		key++;
+		equals = memchr(key, '=', (size_t)(at + length - key));
+		if (!equals)
+			return bad(scan, wrong, err);
+		r = take_record(scan, key, (size_t)(equals - key), equals + 1,
+				(size_t)(at + length - 1 - (equals + 1)), err);
+		at += length;
+	}
+	return r;
+}
+
+/* In place: no "." component, no slash but between components. */
+static void normalise(char *name)
+{
+	char *to = name;
+	const char *at = name;
+
+	while (*at != '\0') {
+		size_t n = strcspn(at, "/");
+
+		if (n > 0 && !(n == 1 && at[0] == '.')) {
+			if (to != name)
+				*to++ = '/';
+			memmove(to, at, n);
+			to += n;
+		}
+		at += n;
+		at += strspn(at, "/");
+	}
+	*to = '\0';
+}
+
+/* Old GNU sparse files: their map goes on in blocks after the header. */
+static int skip_map(struct tar_scan *scan, const unsigned char *header, uint64_t *offset,
+		    struct husk_error *err)
+{
+	unsigned char block[TAR_BLOCK];
+	bool more = header[GNU_MORE_AT] != 0;
+
+	for (int i = 0; more; i++) {
+		int r = read_whole(scan, *offset, block, sizeof(block), err);
+
+		if (r < 0)
+			return r;
+		if (i == MAP_BLOCKS_MAX)
+			return too_big(scan, "sparse map", err);
+		*offset += TAR_BLOCK;
+		more = block[GNU_MORE_IN_MAP_AT] != 0;
+	}
+	return 0;
+}
+
+/* Only these have a content after them, whatever their size field says. */
+static bool has_content(char type, bool pax_size)
+{
+	return (type == '1' && pax_size) || type < '1' || type > '6';
+}
+
+static uint64_t padded(uint64_t size)
+{
+	return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+}
+
+static int finish_entry(struct tar_scan *scan, const unsigned char *header, uint64_t size,
+			struct tar_entry *ret, struct husk_error *err)
+{
+	char type = (char)header[TYPE_AT];
+	uint64_t offset = scan->at + TAR_BLOCK;
+	bool ustar = memcmp(header + MAGIC_AT, "ustar\0", 6) == 0;
+	size_t end;
+	int r = 0;
+
+	if (!scan->has_name) {
+		scan->name[0] = '\0';
+		if (ustar && header[PREFIX_AT] != '\0') {
+			add_field(scan->name, header + PREFIX_AT, PREFIX_SIZE);
+			add_field(scan->name, (const unsigned char *)"/", 1);
+		}
+		add_field(scan->name, header + NAME_AT, NAME_SIZE);
+	}
+	if (!scan->has_link) {
+		scan->link[0] = '\0';
+		if (type == '1' || type == '2')
+			add_field(scan->link, header + LINK_AT, LINK_SIZE);
+	}
+	end = strlen(scan->name);
+	if (type == '\0' || type == '7' || type == '0') /* a slash: a directory of old */
+		type = end > 0 && scan->name[end - 1] == '/' ? '5' : '0';
+	if (type == 'S')
+		r = skip_map(scan, header, &offset, err);
+	if (r < 0)
+		return r;
+	if (!has_content(type, scan->has_size))
+		size = 0;
+	normalise(scan->name);
+	*ret = (struct tar_entry){.name = scan->name,
+				  .link = scan->link,
+				  .type = type,
+				  .offset = offset,
+				  .size = size};
+	scan->at = offset + padded(size);
+	return 1;
+}
+
+/* 1: the header was one of those that only speak of the next. */
+static int take_extra(struct tar_scan *scan, char type, uint64_t size,
+		      struct husk_error *err)
+{
+	int r;
+
+	switch (type) {
+	case 'L':
+	case 'K':
+		r = take_long(scan, size, type == 'K', err);
+		break;
+	case 'x':
+		r = take_records(scan, size, err);
+		break;
+	case 'g':
+	case 'V':
+		r = 0;
+		break;
+	default:
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	scan->at += TAR_BLOCK + padded(size);
+	return 1;
+}
+
+int tar_scan_next(struct tar_scan *scan, struct tar_entry *ret, struct husk_error *err)
+{
+	unsigned char header[TAR_BLOCK];
+	uint64_t size;
+	int r;
+
+	scan->has_name = scan->has_link = scan->has_size = false;
+	for (int extras = 0; !scan->ended; extras++) {
+		r = read_header(scan, header, err);
+		if (r <= 0) {
+			scan->ended = true;
+			return r;
+		}
+		scan->any = true;
+		if (!parse_number(header + SIZE_AT, NUMBER_SIZE, &size) ||
+		    size > TAR_SIZE_MAX)
+			return bad(scan, "a member's size is no number", err);
+		r = take_extra(scan, (char)header[TYPE_AT], size, err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return finish_entry(scan, header,
+					    scan->has_size ? scan->size : size, ret, err);
+		if (extras == EXTRAS_MAX)
+			return bad(scan, "too many headers before one member", err);
+	}
+	return 0;
+}
