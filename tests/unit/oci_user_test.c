@@ -78,20 +78,20 @@ static void ordinary_rows(void **state)
 {
 	(void)state;
 	write_text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"
-				 "app:x:1000:1001::/home/app:/bin/sh\n"
+				 "app:x:1000:1001::/srv/app:/bin/sh\n"
 				 "app:x:0:0::/root:/bin/sh\n"
 				 "nohome:x:7:8");
 	write_text("etc/group", "root:x:0:\nwheel:x:10:root,app\nwheel:x:0:\nlast:x:11:");
 	expect("", "0:0:/root");
 	expect("0", "0:0:/root");
-	expect("1000", "1000:1001:/home/app");
-	expect("1000:5", "1000:5:/home/app");
+	expect("1000", "1000:1001:/srv/app");
+	expect("1000:5", "1000:5:/srv/app");
 	expect("4242", "4242:0:/");
 	expect("4242:43", "4242:43:/");
-	expect("app", "1000:1001:/home/app");
-	expect("app:wheel", "1000:10:/home/app");
-	expect("app:last", "1000:11:/home/app");
-	expect("app:0", "1000:0:/home/app");
+	expect("app", "1000:1001:/srv/app");
+	expect("app:wheel", "1000:10:/srv/app");
+	expect("app:last", "1000:11:/srv/app");
+	expect("app:0", "1000:0:/srv/app");
 	expect("nohome", "7:8:/");
 	expect("4294967294", "4294967294:0:/");
 }
