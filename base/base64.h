@@ -9,5 +9,8 @@
 
 /* Append the encoding of data. 0 or -errno. */
 int base64_add(struct buffer *to, const void *data, size_t size);
+/* Append what text encodes. 0 or -errno; -EINVAL where it is not base64, with its
+ * padding and nothing else. */
+int base64_read(struct buffer *to, const char *text);
 
 #endif
