@@ -32,12 +32,22 @@
 #define OCI_MAX_ZSTD_WINDOW_LOG 27   /* 128 MiB, what zstd itself takes by default */
 
 /* The registry. */
-#define OCI_MAX_HEADER_BYTES  (256 * OCI_KIB) /* of one answer */
-#define OCI_MAX_REDIRECTS     10
-#define OCI_MAX_AUTH_ROUNDS   2
-#define OCI_MAX_TRIES	      5	 /* of one request */
-#define OCI_MAX_RETRY_AFTER_S 60 /* a longer wait is an error */
-#define OCI_CONNECT_TIMEOUT_S 15
-#define OCI_STALL_TIMEOUT_S   30 /* without a byte */
+#define OCI_MAX_HEADER_BYTES   (256 * OCI_KIB) /* of one answer */
+#define OCI_MAX_REDIRECTS      10
+#define OCI_MAX_AUTH_ROUNDS    2
+#define OCI_MAX_TRIES	       5  /* of one request */
+#define OCI_MAX_RETRY_AFTER_S  60 /* a longer wait is an error */
+#define OCI_CONNECT_TIMEOUT_S  15
+#define OCI_STALL_TIMEOUT_S    30  /* with less than OCI_MIN_SPEED */
+#define OCI_MIN_SPEED	       16  /* bytes a second */
+#define OCI_DOCUMENT_TIMEOUT_S 120 /* for all of a document or a token */
+#define OCI_MAX_TOKEN	       (64 * OCI_KIB)
+#define OCI_MAX_TOKEN_LIFE_S   86400 /* what expires_in is cut to */
+
+/* Credentials. */
+#define OCI_MAX_AUTH_FILE     (4 * OCI_MIB)
+#define OCI_MAX_HELPER_OUTPUT (64 * OCI_KIB)
+#define OCI_HELPER_TIMEOUT_S  30
+#define OCI_MAX_CERTS	      (16 * OCI_MIB) /* PEM of all CAs together */
 
 #endif
