@@ -89,7 +89,7 @@ $(GEN)/version.h: Makefile
 
 # Between clone3 and exec the child shares the caller's memory: no stack protector, no
 # sanitizer, nothing that calls out.
-$(OBJ)/runtime/stub.o $(OBJ)/runtime/probe_tries.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
+$(OBJ)/runtime/stub.o $(OBJ)/runtime/probe_tries.o $(OBJ)/oci/program_child.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
 	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector -ffreestanding \
 	-fno-tree-loop-distribute-patterns
 
