@@ -11,41 +11,9 @@
 #include "oci/oci.h"
 #include "oci/platform.h"
 #include "oci/reference.h"
-#include "oci/registry.h"
 #include "oci/store.h"
 #include "oci/unpack.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-__attribute__((weak)) int registry_new(const struct reference *reference,
-				       const struct registry_options *options,
-				       struct registry **ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) struct registry *registry_free(struct registry *registry)
-{
-	return NULL;
-}
-__attribute__((weak)) int registry_manifest(struct registry *registry,
-					    const struct digest *digest,
-					    struct buffer *ret, struct digest *ret_digest,
-					    char content_type[128],
-					    struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int registry_small_blob(struct registry *registry,
-					      const struct descriptor *what,
-					      struct buffer *ret, struct husk_error *err)
-{
-	return -1;
-}
-__attribute__((weak)) int registry_blob(struct registry *registry,
-					const struct descriptor *what, struct blob *blob,
-					void (*progress)(void *user, uint64_t bytes),
-					void *user, struct husk_error *err)
-{
-	return -1;
-}
 #include <errno.h>
 #include <sys/stat.h>
 __attribute__((weak)) int layers_merge(const int *layers, size_t count, int root,
