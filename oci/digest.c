@@ -123,19 +123,27 @@ static EVP_MD *implementation(const struct lib_crypto *crypto,
 	return md;
 }
 
-/* libcrypto's part of a new run. Fails for want of memory alone. */
-static int begin(const struct lib_crypto *crypto, struct digest_run *run)
+static EVP_MD_CTX *begin(const struct lib_crypto *crypto, enum digest_algorithm algorithm)
 {
-	const EVP_MD *md = implementation(crypto, run->algorithm);
+	const EVP_MD *md = implementation(crypto, algorithm);
 	EVP_MD_CTX *made = md ? crypto->run_new() : NULL;
 
-	if (!made)
-		return -ENOMEM;
-	if (crypto->begin(made, md, NULL) != 1) {
+	if (made && crypto->begin(made, md, NULL) != 1) {
 		crypto->run_free(made);
-		return -ENOMEM;
+		made = NULL;
 	}
-	run->run = made;
+	return made;
+}
+
+/* libcrypto's part of a new run. It fails for want of memory alone, and what it then
+ * writes to this thread's list of errors would confuse others who look there. */
+static int begin_quietly(const struct lib_crypto *crypto, struct digest_run *run)
+{
+	(void)crypto->mark();
+	run->run = begin(crypto, run->algorithm);
+	(void)crypto->forget();
+	if (!run->run)
+		return -ENOMEM;
 	run->crypto = crypto;
 	return 0;
 }
@@ -157,7 +165,7 @@ int digest_run_new(enum digest_algorithm algorithm, struct digest_run **ret,
 	if (!run)
 		return error_oom(err, "digest");
 	run->algorithm = algorithm;
-	if (crypto && begin(crypto, run) < 0 && needed) {
+	if (crypto && begin_quietly(crypto, run) < 0 && needed) {
 		free(run);
 		return error_oom(err, "digest");
 	}

@@ -7,14 +7,14 @@ static struct lib_crypto table;
 
 static const struct library_symbol symbols[] = {
     LIBRARY_SYMBOL(struct lib_crypto, context_new, OSSL_LIB_CTX_new),
-    LIBRARY_SYMBOL(struct lib_crypto, context_free, OSSL_LIB_CTX_free),
     LIBRARY_SYMBOL(struct lib_crypto, fetch, EVP_MD_fetch),
-    LIBRARY_SYMBOL(struct lib_crypto, md_free, EVP_MD_free),
     LIBRARY_SYMBOL(struct lib_crypto, run_new, EVP_MD_CTX_new),
     LIBRARY_SYMBOL(struct lib_crypto, run_free, EVP_MD_CTX_free),
     LIBRARY_SYMBOL(struct lib_crypto, begin, EVP_DigestInit_ex2),
     LIBRARY_SYMBOL(struct lib_crypto, add, EVP_DigestUpdate),
     LIBRARY_SYMBOL(struct lib_crypto, finish, EVP_DigestFinal_ex),
+    LIBRARY_SYMBOL(struct lib_crypto, mark, ERR_set_mark),
+    LIBRARY_SYMBOL(struct lib_crypto, forget, ERR_pop_to_mark),
 };
 
 static const char *const sonames[] = {"libcrypto.so.3", NULL};
