@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -228,4 +229,43 @@ int dirs_fd(struct dirs *dirs, struct dir_node *node)
 	node->fd = fd;
 	dirs->open[slot] = node;
 	return fd;
+}
+
+static int finish(struct dirs *dirs, const struct dir_node *node)
+{
+	const struct timespec times[2] = {node->mtime, node->mtime};
+	bool chmod_needed = !(node->flags & DIR_HAS_MODE);
+	int fd;
+
+	if (!node->parent) {
+		if ((chmod_needed && fchmod(node->fd, node->mode) < 0) ||
+		    (node->flags & DIR_HAS_TIME && futimens(node->fd, times) < 0))
+			return -errno;
+		return 0;
+	}
+	fd = dirs_fd(dirs, node->parent);
+	if (fd < 0)
+		return fd;
+	/* A directory that we made, in a tree that is ours: no link is in the way. */
+	if (chmod_needed && fchmodat(fd, node->name, node->mode, 0) < 0)
+		return -errno;
+	if (node->flags & DIR_HAS_TIME &&
+	    utimensat(fd, node->name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
+int dirs_finish(struct dirs *dirs, const char **ret_name)
+{
+	dirs_bury(dirs);
+	for (size_t i = dirs->count; i-- > 0;) {
+		const struct dir_node *node = dirs->nodes[i];
+		int rc = node->flags & DIR_DEAD ? 0 : finish(dirs, node);
+
+		if (rc < 0) {
+			*ret_name = node->name;
+			return rc;
+		}
+	}
+	return 0;
 }

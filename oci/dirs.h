@@ -16,12 +16,13 @@
 enum { DIRS_OPEN = 32, DIRS_MAX_LINKS = 40 /* on one walk, as in the kernel */ };
 
 enum dir_flags {
-	DIR_IMPLICIT = 1,  /* made as a parent; nobody said how it is to be */
-	DIR_OPAQUE = 2,	   /* hides what lower layers have there */
-	DIR_DEAD = 4,	   /* removed, or below one that was */
-	DIR_HAS_MODE = 8,  /* its mode is what it is to be already */
-	DIR_HAS_TIME = 16, /* mtime is to be set at the end */
-	DIR_NOTED = 32,	   /* for notes: it is written down */
+	DIR_IMPLICIT = 1,    /* made as a parent; nobody said how it is to be */
+	DIR_OPAQUE = 2,	     /* hides what lower layers have there */
+	DIR_DEAD = 4,	     /* removed, or below one that was */
+	DIR_HAS_MODE = 8,    /* its mode is what it is to be already */
+	DIR_HAS_TIME = 16,   /* mtime is to be set at the end */
+	DIR_NOTED = 32,	     /* for notes: it is written down */
+	DIR_MODE_NOTED = 64, /* so is its mode: in the tree it has a wider one */
 };
 
 struct dir_node {
@@ -29,7 +30,7 @@ struct dir_node {
 	struct dir_node *chain;	 /* of its hash bucket */
 	struct dir_node *peer;	 /* for the user */
 	uint32_t id, depth, flags;
-	mode_t mode;
+	mode_t mode, noted_mode;
 	int fd; /* -1: not open */
 	uint64_t used;
 	struct timespec mtime;
@@ -63,5 +64,8 @@ void dirs_bury(struct dirs *dirs);
 /* A descriptor (O_PATH) that stays open during this call of dirs_fd and the next.
  * -errno. */
 int dirs_fd(struct dirs *dirs, struct dir_node *node);
+/* Give all that live the modes and times noted in them, children before parents. 0 or
+ * -errno with *ret_name, the directory where it failed. */
+int dirs_finish(struct dirs *dirs, const char **ret_name);
 
 #endif

@@ -16,7 +16,7 @@
 enum {
 	IMPLIED_MODE = 0755, /* of directories that nobody describes */
 	WORKING_MODE = 0700, /* of directories while entries may still come */
-	ROOT_LEAST = 0500,   /* a root that its owner cannot enter is of no use */
+	READABLE = 0500,     /* what it takes to read a directory */
 };
 
 int placer_failed(const struct placer *placer, const char *path, int sys_errno,
@@ -92,7 +92,7 @@ static void describe(struct dir_node *node, const struct tar_entry *entry)
 	mode_t mode = entry->mode & 01777;
 
 	if (!node->parent)
-		mode |= ROOT_LEAST;
+		mode |= READABLE; /* or it is of no use */
 	if (mode != node->mode)
 		node->flags &= ~(uint32_t)DIR_HAS_MODE;
 	node->mode = mode;
@@ -274,35 +274,29 @@ void placer_deinit(struct placer *placer)
 	fd_close(&placer->tree);
 }
 
-static int finish_directory(struct placer *placer, const struct dir_node *node)
+/* As an ordinary user a layer whose directories cannot be read could not be merged: those
+ * get a wider mode in the tree, and the notes tell the right one. */
+static void widen(struct placer *placer)
 {
-	const struct timespec times[2] = {node->mtime, node->mtime};
-	int fd = node->parent ? dirs_fd(&placer->dirs, node->parent) : placer->dir;
-	const char *name = node->parent ? node->name : "tree";
+	for (size_t i = 0; i < placer->dirs.count; i++) {
+		struct dir_node *node = placer->dirs.nodes[i];
 
-	if (fd < 0)
-		return fd;
-	/* A directory that we made, in a tree that is ours: no link is in the way. */
-	if (!(node->flags & DIR_HAS_MODE) && fchmodat(fd, name, node->mode, 0) < 0)
-		return -errno;
-	if (node->flags & DIR_HAS_TIME &&
-	    utimensat(fd, name, times, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	return 0;
+		if ((node->mode & READABLE) == READABLE)
+			continue;
+		node->noted_mode = node->mode;
+		node->mode |= READABLE;
+		node->flags |= DIR_MODE_NOTED;
+	}
 }
 
 int placer_finish(struct placer *placer, struct husk_error *err)
 {
-	dirs_bury(&placer->dirs);
-	for (size_t i = placer->dirs.count; i-- > 0;) {
-		const struct dir_node *node = placer->dirs.nodes[i];
-		int rc;
+	const char *name = "";
+	int rc;
 
-		if (node->flags & DIR_DEAD)
-			continue;
-		rc = finish_directory(placer, node);
-		if (rc < 0)
-			return placer_failed(placer, node->name, -rc, err);
-	}
+	widen(placer);
+	rc = dirs_finish(&placer->dirs, &name);
+	if (rc < 0)
+		return placer_failed(placer, name, -rc, err);
 	return notes_write(&placer->notes, &placer->dirs, placer->dir, err);
 }

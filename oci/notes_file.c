@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@ static const char magic[] = "husk notes 1\n";
 
 /* Names are bounded by OCI_MAX_NOTES and OCI_MAX_DIRECTORIES; numbers come on top. */
 #define FILE_MAX (4 * OCI_MAX_NOTES)
-enum { FLUSH = 64 * 1024 };
+enum { FLUSH = 64 * 1024, SAID = DIR_IMPLICIT | DIR_OPAQUE | DIR_MODE_NOTED };
 
 /* -- writing ---------------------------------------------------------------------- */
 
@@ -62,6 +63,14 @@ static void mark(struct dir_node *node)
 	}
 }
 
+static int put_mode(struct writer *writer, const struct dir_node *node)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%o", node->noted_mode);
+	return put(writer, 'm', (uint32_t)node->used, text);
+}
+
 static int put_directories(struct writer *writer, const struct dirs *dirs)
 {
 	int rc = 0;
@@ -76,6 +85,8 @@ static int put_directories(struct writer *writer, const struct dirs *dirs)
 		node->used = writer->count++;
 		if (rc == 0 && node->flags & DIR_OPAQUE)
 			rc = put(writer, 'o', (uint32_t)node->used, NULL);
+		if (rc == 0 && node->flags & DIR_MODE_NOTED)
+			rc = put_mode(writer, node);
 	}
 	return rc;
 }
@@ -111,8 +122,7 @@ int notes_write(struct notes *notes, struct dirs *dirs, int dir, struct husk_err
 
 	mark(dirs_root(dirs));
 	for (size_t i = 0; i < dirs->count; i++)
-		if (dirs->nodes[i]->flags & (DIR_IMPLICIT | DIR_OPAQUE) &&
-		    !(dirs->nodes[i]->flags & DIR_DEAD))
+		if (dirs->nodes[i]->flags & SAID && !(dirs->nodes[i]->flags & DIR_DEAD))
 			mark(dirs->nodes[i]);
 	for (const struct note *note = notes->first; note; note = note->next)
 		if (is_live(note))
@@ -183,6 +193,19 @@ static int read_directory(struct reader *reader, char kind, struct dir_node *par
 	return rc;
 }
 
+static int read_mode(const struct reader *reader, struct dir_node *dir, const char *text,
+		     struct husk_error *err)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (end == text || *end || mode > 01777)
+		return damaged(reader, err);
+	dir->noted_mode = (mode_t)mode;
+	dir->flags |= DIR_MODE_NOTED;
+	return 0;
+}
+
 static int read_record(struct reader *reader, bool first, struct husk_error *err)
 {
 	const char *text = string(reader), *target = NULL;
@@ -205,14 +228,15 @@ static int read_record(struct reader *reader, bool first, struct husk_error *err
 	case 'o':
 		dir->flags |= DIR_OPAQUE;
 		return 0;
-	case 'l':
-		target = string(reader);
-		break;
-	case 'w':
-		break;
+	case 'm':
+		return read_mode(reader, dir, name, err);
 	default:
-		return damaged(reader, err);
+		break;
 	}
+	if (*text == 'l')
+		target = string(reader);
+	else if (*text != 'w')
+		return damaged(reader, err);
 	if (!is_name(name) || (*text == 'l' && !target))
 		return damaged(reader, err);
 	return notes_add(reader->notes, target ? NOTE_LINK : NOTE_WHITEOUT, dir, name,
