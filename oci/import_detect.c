@@ -188,6 +188,21 @@ static int make_plain(struct import_found *found, const char *scratch, int cance
 				   cancel_fd, &found->plain, err);
 }
 
+/* Before manifest.json there was `repositories`, and a directory for each layer. */
+static bool is_ancient(const struct import_found *found)
+{
+	if (!has_file(found, "repositories"))
+		return false;
+	for (size_t i = 0; i < found->survey.count; i++) {
+		const char *name = found->survey.members[i].name;
+		const char *slash = strchr(name, '/');
+
+		if (slash && slash - name == 64 && strcmp(slash, "/layer.tar") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int wrong_archive(const struct import_found *found, enum import_format format,
 			 struct husk_error *err)
 {
@@ -229,6 +244,11 @@ static int classify(struct import_found *found, enum import_format format,
 	}
 	if (format != IMPORT_ANY && format != IMPORT_ROOTFS)
 		return wrong_archive(found, format, err);
+	if (format == IMPORT_ANY && is_ancient(found))
+		return hinted(
+		    err, found->path,
+		    "is an archive of a docker before 1.10, without manifest.json",
+		    "load it into a newer docker and save it again");
 	found->format = IMPORT_ROOTFS;
 	return 0;
 }

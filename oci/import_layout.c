@@ -42,6 +42,17 @@ static bool is_image(const struct descriptor *entry)
 		entry->media.kind == MEDIA_SCHEMA1 || entry->media_type[0] == '\0');
 }
 
+/* The first entry of that digest: several names of one image are one image. */
+static size_t first_of(const struct index *index, size_t entry)
+{
+	size_t first = 0;
+
+	while (!digest_equal(&index->manifests[first].digest,
+			     &index->manifests[entry].digest))
+		first++;
+	return first;
+}
+
 static bool is_named(const struct descriptor *entry)
 {
 	return entry->ref_name[0] != '\0' || entry->image_name[0] != '\0';
@@ -59,7 +70,7 @@ static size_t list_entries(const struct index *index, struct import_candidate *r
 
 		if (!is_image(entry))
 			continue;
-		one->image = i;
+		one->image = first_of(index, i);
 		import_name(entry->image_name, one->name);
 		if (one->name[0] == '\0' && strpbrk(entry->ref_name, "/:"))
 			import_name(entry->ref_name, one->name);

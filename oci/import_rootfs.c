@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names of the platform's parts are of a small set of characters (oci/platform.h). */
 static int write_config(struct planned_image *image, const struct import_found *found,
@@ -19,7 +20,10 @@ static int write_config(struct planned_image *image, const struct import_found *
 	digest_text(&found->diff_id, diff_id);
 	r = buffer_addf(to, "{\"architecture\":\"%s\",\"os\":\"%s\"",
 			platform->architecture, platform->os);
-	if (r == 0 && platform->variant[0] != '\0')
+	/* What this machine's processor can do is not what the programs in the tar need.
+	 */
+	if (r == 0 && platform->variant[0] != '\0' &&
+	    strcmp(platform->architecture, "amd64") != 0)
 		r = buffer_addf(to, ",\"variant\":\"%s\"", platform->variant);
 	if (r == 0)
 		r = buffer_add_text(to,

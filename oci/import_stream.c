@@ -112,6 +112,8 @@ static ssize_t read_tar(void *user, uint64_t offset, void *data, size_t size,
 
 		if (n < 0)
 			return n;
+		if (n == 0 && gap < TAR_BLOCK)
+			return 0; /* the padding of the last member, left out */
 		if (n == 0)
 			return error_set(err, HUSK_E_IMAGE, s->path,
 					 "the tar is cut short");
