@@ -127,68 +127,65 @@ static void entries_are_counted(void **state)
 }
 
 /* Which entry a platform gets: by its size; 0 for none. */
+static const struct {
+	const char *manifests, *wanted;
+	uint64_t size;
+} choices[] = {
+    {E("linux", "amd64", 1), "linux/amd64", 1},
+    {E("linux", "arm64", 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
+    {E("windows", "amd64", 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
+    /* the first of equals */
+    {E("linux", "amd64", 1) "," E("linux", "amd64", 2), "linux/amd64", 1},
+    {E("linux", "x86_64", 1) "," E("linux", "amd64", 2), "linux/amd64", 1},
+    {EV("linux", "arm64", "v8", 1) "," E("linux", "arm64", 2), "linux/arm64", 1},
+    /* variants: the nearest below */
+    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6", 2) "," EV("linux", "arm",
+									"v7", 3),
+     "linux/arm/v7", 3},
+    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6", 2) "," EV("linux", "arm",
+									"v7", 3),
+     "linux/arm/v6", 2},
+    {EV("linux", "arm", "v7", 1) "," EV("linux", "arm", "v5", 2), "linux/arm/v6", 2},
+    {EV("linux", "arm", "v7", 1), "linux/arm/v6", 0},
+    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6", 2), "linux/arm/v8", 2},
+    {E("linux", "arm", 1) "," EV("linux", "arm", "v6", 2), "linux/arm", 1},
+    {EV("linux", "amd64", "v4", 4) "," EV("linux", "amd64", "v2", 2) "," E("linux",
+									   "amd64", 1),
+     "linux/amd64/v3", 2},
+    {EV("linux", "amd64", "v2", 2) "," E("linux", "amd64", 1), "linux/amd64", 1},
+    {EV("linux", "amd64", "v2", 2), "linux/amd64", 0},
+    /* attestations never */
+    {ATTESTATION "," E("linux", "amd64", 2), "linux/amd64", 2},
+    {ATTESTATION, "linux/amd64", 0},
+    {E("unknown", "unknown", 1), "linux/amd64", 0},
+    {"{'digest':'" SHA_A "','size':1,'annotations':"
+     "{'vnd.docker.reference.type':'attestation-manifest'}}",
+     "linux/amd64", 0},
+    /* an index in the index, with a platform or without */
+    {D(T_INDEX, SHA_A, 1), "linux/amd64", 1},
+    {D(T_INDEX, SHA_A, 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
+    {D(T_INDEX, SHA_A, 1) "," E("linux", "arm64", 2), "linux/amd64", 1},
+    {"{'mediaType':'" T_INDEX "','digest':'" SHA_A "','size':3,'platform':"
+     "{'os':'linux','architecture':'arm64'}}," D(T_INDEX, SHA_A, 1),
+     "linux/amd64", 1},
+    /* what tells no platform */
+    {D(T_MANIFEST, SHA_A, 1), "linux/riscv64", 1},
+    {D(T_MANIFEST, SHA_A, 1) "," D(T_MANIFEST, SHA_A, 2), "linux/amd64", 1},
+    {"{'digest':'" SHA_A "','size':1}", "linux/amd64", 1},
+    {"{'digest':'" SHA_A "','size':1,'platform':{}}", "linux/amd64", 1},
+    {"{'digest':'" SHA_A "','size':1,'platform':null}", "linux/amd64", 1},
+    {"{'digest':'" SHA_A "','size':1,'platform':{'os':'linux'}}", "linux/amd64", 0},
+    /* what is no image */
+    {D(T_LAYER, SHA_A, 1), "linux/amd64", 0},
+    {D("application/xml", SHA_A, 1) "," D(T_MANIFEST, SHA_A, 2), "linux/amd64", 2},
+    {"", "linux/amd64", 0},
+};
+
 static void the_right_entry_is_chosen(void **state)
 {
-	static const struct {
-		const char *manifests, *wanted;
-		uint64_t size;
-	} rows[] = {
-	    {E("linux", "amd64", 1), "linux/amd64", 1},
-	    {E("linux", "arm64", 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
-	    {E("windows", "amd64", 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
-	    /* the first of equals */
-	    {E("linux", "amd64", 1) "," E("linux", "amd64", 2), "linux/amd64", 1},
-	    {E("linux", "x86_64", 1) "," E("linux", "amd64", 2), "linux/amd64", 1},
-	    {EV("linux", "arm64", "v8", 1) "," E("linux", "arm64", 2), "linux/arm64", 1},
-	    /* variants: the nearest below */
-	    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6",
-						2) "," EV("linux", "arm", "v7", 3),
-	     "linux/arm/v7", 3},
-	    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6",
-						2) "," EV("linux", "arm", "v7", 3),
-	     "linux/arm/v6", 2},
-	    {EV("linux", "arm", "v7", 1) "," EV("linux", "arm", "v5", 2), "linux/arm/v6",
-	     2},
-	    {EV("linux", "arm", "v7", 1), "linux/arm/v6", 0},
-	    {EV("linux", "arm", "v5", 1) "," EV("linux", "arm", "v6", 2), "linux/arm/v8",
-	     2},
-	    {E("linux", "arm", 1) "," EV("linux", "arm", "v6", 2), "linux/arm", 1},
-	    {EV("linux", "amd64", "v4", 4) "," EV("linux", "amd64", "v2",
-						  2) "," E("linux", "amd64", 1),
-	     "linux/amd64/v3", 2},
-	    {EV("linux", "amd64", "v2", 2) "," E("linux", "amd64", 1), "linux/amd64", 1},
-	    {EV("linux", "amd64", "v2", 2), "linux/amd64", 0},
-	    /* attestations never */
-	    {ATTESTATION "," E("linux", "amd64", 2), "linux/amd64", 2},
-	    {ATTESTATION, "linux/amd64", 0},
-	    {E("unknown", "unknown", 1), "linux/amd64", 0},
-	    {"{'digest':'" SHA_A "','size':1,'annotations':"
-	     "{'vnd.docker.reference.type':'attestation-manifest'}}",
-	     "linux/amd64", 0},
-	    /* an index in the index, with a platform or without */
-	    {D(T_INDEX, SHA_A, 1), "linux/amd64", 1},
-	    {D(T_INDEX, SHA_A, 1) "," E("linux", "amd64", 2), "linux/amd64", 2},
-	    {D(T_INDEX, SHA_A, 1) "," E("linux", "arm64", 2), "linux/amd64", 1},
-	    {"{'mediaType':'" T_INDEX "','digest':'" SHA_A "','size':3,'platform':"
-	     "{'os':'linux','architecture':'arm64'}}," D(T_INDEX, SHA_A, 1),
-	     "linux/amd64", 1},
-	    /* what tells no platform */
-	    {D(T_MANIFEST, SHA_A, 1), "linux/riscv64", 1},
-	    {D(T_MANIFEST, SHA_A, 1) "," D(T_MANIFEST, SHA_A, 2), "linux/amd64", 1},
-	    {"{'digest':'" SHA_A "','size':1}", "linux/amd64", 1},
-	    {"{'digest':'" SHA_A "','size':1,'platform':{}}", "linux/amd64", 1},
-	    {"{'digest':'" SHA_A "','size':1,'platform':null}", "linux/amd64", 1},
-	    {"{'digest':'" SHA_A "','size':1,'platform':{'os':'linux'}}", "linux/amd64",
-	     0},
-	    /* what is no image */
-	    {D(T_LAYER, SHA_A, 1), "linux/amd64", 0},
-	    {D("application/xml", SHA_A, 1) "," D(T_MANIFEST, SHA_A, 2), "linux/amd64",
-	     2},
-	    {"", "linux/amd64", 0},
-	};
 	(void)state;
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT(choices); i++) {
 		const struct descriptor *chosen = NULL;
 		struct husk_error err = {0};
 		struct platform wanted;
@@ -196,14 +193,15 @@ static void the_right_entry_is_chosen(void **state)
 		char *text = NULL;
 		int rc;
 
-		assert_int_equal(platform_parse(rows[i].wanted, &wanted, NULL), 0);
-		assert_true(asprintf(&text, "{'manifests':[%s]}", rows[i].manifests) > 0);
+		assert_int_equal(platform_parse(choices[i].wanted, &wanted, NULL), 0);
+		assert_true(asprintf(&text, "{'manifests':[%s]}", choices[i].manifests) >
+			    0);
 		index = good(text);
 		rc = index_choose(&index, &wanted, "doc", &chosen, &err);
-		if (rows[i].size > 0) {
+		if (choices[i].size > 0) {
 			if (rc != 0)
-				fail_msg("%s: %s", rows[i].manifests, err.message);
-			assert_int_equal(chosen->size, rows[i].size);
+				fail_msg("%s: %s", choices[i].manifests, err.message);
+			assert_int_equal(chosen->size, choices[i].size);
 		} else {
 			assert_refused(text, rc, HUSK_E_IMAGE, &err, "image");
 			assert_null(chosen);
