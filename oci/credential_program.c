@@ -92,7 +92,7 @@ static void make_environment(struct run *run)
 	struct passwd entry, *found = NULL;
 	struct stat st;
 
-	add_line(run, "PATH", run->helper->path, "");
+	add_line(run, "PATH", run->helper->path, ":/usr/local/bin:/usr/bin:/bin");
 	if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) == 0 && found) {
 		add_line(run, "HOME", found->pw_dir, "");
 		add_line(run, "USER", found->pw_name, "");

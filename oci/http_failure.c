@@ -145,6 +145,17 @@ static int broken(const struct url *url, const struct wire_failure *failure,
 	char text[160];
 	int rc;
 
+	if (strstr(failure->text, "CONNECT tunnel failed"))
+		return error_set(err, HUSK_E_REGISTRY, url->authority,
+				 "the proxy refuses to connect to it: %s",
+				 printable(text, sizeof(text), failure->text));
+	if (strstr(failure->text, "certificate required")) {
+		rc = error_set(err, HUSK_E_REGISTRY, url->authority,
+			       "it wants to see a client's certificate");
+		error_hint(err, "put NAME.cert and NAME.key into its directory of "
+				"certs.d");
+		return rc;
+	}
 	*ret = HTTP_CUT;
 	rc = error_set(err, HUSK_E_REGISTRY, url->authority, "the connection broke: %s",
 		       printable(text, sizeof(text), failure->text));

@@ -8,7 +8,6 @@
 
 static int refuse(int rc, const struct url *from, struct husk_error *err)
 {
-	char text[URL_SHOWN];
 	const char *why = "no address that can be followed";
 
 	if (rc == -ENOMEM)
@@ -19,8 +18,8 @@ static int refuse(int rc, const struct url *from, struct husk_error *err)
 		why = "an address with a user in it";
 	else if (rc == -E2BIG)
 		why = "an address that is too long";
-	return error_set(err, HUSK_E_REGISTRY, from->authority, "%s redirects to %s",
-			 url_show(from, text), why);
+	return error_set(err, HUSK_E_REGISTRY, from->authority, "it redirects to %s",
+			 why);
 }
 
 int redirect_next(const struct url *from, const char *location, bool allow_plain_http,

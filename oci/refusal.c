@@ -95,7 +95,10 @@ static int not_there(const struct refusal *refusal, const struct http_answer *an
 	}
 	rc = error_set(err, HUSK_E_IMAGE, refusal->registry,
 		       "the repository %s has no %s", refusal->repository, refusal->what);
-	error_hint(err, "look at the spelling of the repository and of the tag");
+	error_hint(err, "%s",
+		   refusal->blob
+		       ? "the image is not complete there"
+		       : "look at the spelling of the repository and of the tag");
 	return rc;
 }
 

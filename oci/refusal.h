@@ -11,6 +11,7 @@
 struct refusal {
 	const char *registry, *repository;
 	const char *what; /* "tag 1.0", "manifest sha256:...", "layer sha256:..." */
+	bool blob;	  /* it is part of an image whose manifest is there */
 	bool known;	  /* credentials were used */
 };
 

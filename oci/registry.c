@@ -129,7 +129,8 @@ static int fetch_from(struct registry *registry, struct endpoint *endpoint,
 	    .max_body = fetching->max,
 	    .timeout_s = OCI_DOCUMENT_TIMEOUT_S,
 	};
-	struct refusal refusal = {endpoint->name, repository, what, false};
+	struct refusal refusal = {endpoint->name, repository, what, !fetching->document,
+				  false};
 	int rc;
 
 	(void)snprintf(path, sizeof(path), "/v2/%s/%s/%s", repository, fetching->kind,
@@ -239,6 +240,19 @@ int registry_small_blob(struct registry *registry, const struct descriptor *what
 	return 0;
 }
 
+/* Wrong bytes were read by the one who unpacks them: there is no second place to get them
+ * from, only one not to ask again. */
+static int finish(const struct registry *registry, size_t from, struct blob *blob,
+		  struct husk_error *err)
+{
+	int rc = blob_finish(blob, err);
+
+	if (rc == HUSK_E_IMAGE && from + 1 < registry->count)
+		error_hint(err, "these bytes came from the mirror %s: leave it out",
+			   registry->endpoints[from].name);
+	return rc;
+}
+
 int registry_blob(struct registry *registry, const struct descriptor *what,
 		  struct blob *blob, void (*progress)(void *user, uint64_t bytes),
 		  void *user, struct husk_error *err)
@@ -252,16 +266,18 @@ int registry_blob(struct registry *registry, const struct descriptor *what,
 	};
 	struct husk_error why = {0};
 	int rc = HUSK_E_REGISTRY;
+	size_t from = 0;
 
 	for (size_t i = 0; i < registry->count; i++) {
 		if (skipped(registry, i))
 			continue;
+		from = i;
 		rc = blob_transfer_run(&transfer, &registry->endpoints[i], &why);
 		if (rc == 0 || transfer.failed || !go_on(registry, i, rc))
 			break;
 	}
 	if (rc == 0)
-		return blob_finish(blob, err);
+		return finish(registry, from, blob, err);
 	blob_fail(blob, &why);
 	if (err)
 		*err = why;

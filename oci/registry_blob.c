@@ -112,7 +112,8 @@ int blob_transfer_run(struct blob_transfer *transfer, struct endpoint *endpoint,
 	    .complete = complete,
 	    .user = transfer,
 	};
-	struct refusal refusal = {endpoint->name, transfer->repository, what, false};
+	struct refusal refusal = {endpoint->name, transfer->repository, what, true,
+				  false};
 	int rc;
 
 	http_answer_init(&answer);
