@@ -203,6 +203,8 @@ static int plan_from_index(const struct members *members, const struct index *in
 	if (count > 1 && !named && !wanted->tag)
 		return plan_index(document, wanted, plan, err);
 	r = import_choose(candidates, count, wanted, &chosen, &images, err);
+	if (r == 0 && images == 1 && (wanted->tag || wanted->name))
+		chosen = 1;
 	if (r == 0)
 		r = plan_chosen(members, index, candidates, chosen, wanted, plan, err);
 	if (r == 0 && plan->count > 1 && (wanted->tag || wanted->name))
