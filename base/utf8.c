@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-/* The length of the well-formed sequence at data; negative: the length of the maximal
- * ill-formed part. */
-static int sequence(const unsigned char *data, size_t size)
+#include <stdint.h>
+#include <string.h>
+
+int utf8_sequence(const char *text, size_t size)
 {
+	const unsigned char *data = (const unsigned char *)text;
 	unsigned char first = data[0], low = 0x80, high = 0xbf;
 	int length;
 
@@ -32,10 +34,25 @@ static int sequence(const unsigned char *data, size_t size)
 	return length;
 }
 
+/* Eight bytes, none of which has its highest bit set. */
+static bool is_ascii_8(const char *data)
+{
+	uint64_t word;
+
+	memcpy(&word, data, sizeof(word));
+	return (word & UINT64_C(0x8080808080808080)) == 0;
+}
+
 bool utf8_valid(const char *data, size_t size)
 {
 	for (size_t at = 0; at < size;) {
-		int n = sequence((const unsigned char *)data + at, size - at);
+		int n;
+
+		if (size - at >= 8 && is_ascii_8(data + at)) {
+			at += 8;
+			continue;
+		}
+		n = utf8_sequence(data + at, size - at);
 
 		if (n < 0)
 			return false;
@@ -50,7 +67,7 @@ int utf8_replace(struct buffer *to, const char *data, size_t size)
 	int r = 0;
 
 	while (at < size && r == 0) {
-		int n = sequence((const unsigned char *)data + at, size - at);
+		int n = utf8_sequence(data + at, size - at);
 
 		if (n > 0) {
 			at += (size_t)n;

@@ -8,6 +8,10 @@
 
 #include "base/buffer.h"
 
+/* The length of the well-formed sequence at data (size is at least 1); negative: that of
+ * the maximal ill-formed part. */
+int utf8_sequence(const char *data, size_t size);
+
 /* Is this well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates)? */
 bool utf8_valid(const char *data, size_t size);
 

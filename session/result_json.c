@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result as one JSON object (INTERFACE: the same fields in C, JSON and Python). */
-#include <jansson.h>
+/* A result as one JSON object (INTERFACE: the same fields in C, JSON and Python). It is
+ * written straight into a buffer: what a box prints may be 128 MiB, and the time and
+ * memory that its JSON takes are the caller's, after the deadline. At most six bytes for
+ * one of output, and no copy. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "session/result.h"
 
-enum { TEXT_GROWTH = 3 }; /* U+FFFD takes three bytes for one */
+#define RESULT_JSON_MAX ((size_t)64 << 30)
 
 static const char *const limit_names[] = {
     [HUSK_LIMIT_OFF] = "off",
@@ -24,133 +29,186 @@ static const char *const change_names[] = {
 };
 
 /* Bytes as a JSON string; where they are not UTF-8, name_b64 holds them exactly. */
-static int set_bytes(json_t *object, const char *name, const char *data, size_t size)
+static int add_bytes(struct buffer *to, const char *name, const char *data, size_t size)
 {
-	struct buffer text CLEANUP_BUFFER = BUFFER_INIT(size * TEXT_GROWTH + 1);
-	struct buffer exact CLEANUP_BUFFER = BUFFER_INIT(size * 2 + 4);
 	char key[32];
+	int r = json_text_key(to, name);
 
-	if (utf8_valid(data, size))
-		return json_object_set_new(object, name, json_stringn(data, size));
-	if (utf8_replace(&text, data, size) < 0 || base64_add(&exact, data, size) < 0)
-		return -1;
+	if (r == 0)
+		r = json_text_add(to, data, size);
+	if (r < 0 || utf8_valid(data, size))
+		return r;
 	(void)snprintf(key, sizeof(key), "%s_b64", name);
-	if (json_object_set_new(object, name, json_stringn(text.data, text.size)) < 0)
-		return -1;
-	return json_object_set_new(object, key, json_stringn(exact.data, exact.size));
+	r = json_text_key(to, key);
+	if (r == 0)
+		r = buffer_add(to, "\"", 1);
+	if (r == 0)
+		r = base64_add(to, data, size);
+	return r < 0 ? r : buffer_add(to, "\"", 1);
 }
 
-static int set_text(json_t *object, const char *name, const char *text)
+static int add_text(struct buffer *to, const char *name, const char *text)
 {
-	return set_bytes(object, name, text, strlen(text));
+	return add_bytes(to, name, text, strlen(text));
 }
 
-static json_t *count_or_null(uint64_t value)
+/* A member whose value needs no escapes. */
+static int add_plain(struct buffer *to, const char *name, const char *value)
 {
-	return value == HUSK_UNKNOWN ? json_null() : json_integer((json_int_t)value);
+	int r = json_text_key(to, name);
+
+	return r < 0 ? r : buffer_add_text(to, value);
 }
 
-static json_t *make_fault(const husk_result *result)
+static int add_bool(struct buffer *to, const char *name, int value)
 {
-	json_t *fault;
+	return add_plain(to, name, value ? "true" : "false");
+}
+
+static int add_count(struct buffer *to, const char *name, uint64_t value)
+{
+	int r = json_text_key(to, name);
+
+	return r < 0 ? r : buffer_addf(to, "%" PRIu64, value);
+}
+
+static int add_count_or_null(struct buffer *to, const char *name, uint64_t value)
+{
+	return value == HUSK_UNKNOWN ? add_plain(to, name, "null")
+				     : add_count(to, name, value);
+}
+
+static int add_fault(struct buffer *to, const husk_result *result)
+{
+	int r;
 
 	if (husk_result_fault(result) == HUSK_FAULT_NONE)
-		return json_null();
-	fault = json_object();
-	if (set_text(fault, "type", husk_result_fault_name(result)) < 0 ||
-	    set_text(fault, "message", husk_result_fault_message(result)) < 0 ||
-	    set_text(fault, "detail", husk_result_fault_detail(result)) < 0) {
-		json_decref(fault);
-		return NULL;
-	}
-	return fault;
+		return add_plain(to, "fault", "null");
+	r = add_plain(to, "fault", "{");
+	if (r == 0)
+		r = add_text(to, "type", husk_result_fault_name(result));
+	if (r == 0)
+		r = add_text(to, "message", husk_result_fault_message(result));
+	if (r == 0)
+		r = add_text(to, "detail", husk_result_fault_detail(result));
+	return r < 0 ? r : buffer_add(to, "}", 1);
 }
 
-static json_t *make_files(const husk_result *result)
+static int add_file(struct buffer *to, const husk_result *result, size_t index)
 {
-	json_t *files = json_array();
-	size_t count = husk_result_file_count(result);
+	int r = buffer_add_text(to, index > 0 ? ",{" : "{");
 
-	for (size_t i = 0; i < count; i++) {
-		json_t *file = json_object();
-
-		if (json_array_append_new(files, file) < 0 ||
-		    set_text(file, "path", husk_result_file_path(result, i)) < 0 ||
-		    json_object_set_new(
-			file, "size",
-			json_integer((json_int_t)husk_result_file_size(result, i))) < 0 ||
-		    json_object_set_new(
-			file, "change",
-			json_string(change_names[husk_result_file_change(result, i)])) <
-			0) {
-			json_decref(files);
-			return NULL;
-		}
-	}
-	return files;
+	if (r == 0)
+		r = add_text(to, "path", husk_result_file_path(result, index));
+	if (r == 0)
+		r = add_count(to, "size", husk_result_file_size(result, index));
+	if (r == 0)
+		r = add_text(to, "change",
+			     change_names[husk_result_file_change(result, index)]);
+	return r < 0 ? r : buffer_add(to, "}", 1);
 }
 
-static json_t *make_usage(const husk_result *result)
+static int add_files(struct buffer *to, const husk_result *result)
+{
+	size_t count = husk_result_file_count(result);
+	int r = add_plain(to, "files", "[");
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = add_file(to, result, i);
+	return r < 0 ? r : buffer_add(to, "]", 1);
+}
+
+static int add_usage(struct buffer *to, const husk_result *result)
 {
 	struct husk_usage usage = {.size = sizeof(usage)};
+	int r = add_plain(to, "usage", "{");
 
 	husk_result_usage(result, &usage);
-	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "wall_us", count_or_null(usage.wall_us),
-			 "cpu_us", count_or_null(usage.cpu_us), "memory_peak_bytes",
-			 count_or_null(usage.memory_peak_bytes), "pids_peak",
-			 count_or_null(usage.pids_peak), "pids_denied",
-			 count_or_null(usage.pids_denied));
+	if (r == 0)
+		r = add_count_or_null(to, "wall_us", usage.wall_us);
+	if (r == 0)
+		r = add_count_or_null(to, "cpu_us", usage.cpu_us);
+	if (r == 0)
+		r = add_count_or_null(to, "memory_peak_bytes", usage.memory_peak_bytes);
+	if (r == 0)
+		r = add_count_or_null(to, "pids_peak", usage.pids_peak);
+	if (r == 0)
+		r = add_count_or_null(to, "pids_denied", usage.pids_denied);
+	return r < 0 ? r : buffer_add(to, "}", 1);
 }
 
-static json_t *make_limits(const husk_result *result)
+static int add_limits(struct buffer *to, const husk_result *result)
 {
-	return json_pack("{s:s,s:s,s:s}", "memory",
-			 limit_names[husk_result_limit_memory(result)], "cpus",
-			 limit_names[husk_result_limit_cpus(result)], "pids",
-			 limit_names[husk_result_limit_pids(result)]);
+	int r = add_plain(to, "limits", "{");
+
+	if (r == 0)
+		r = add_text(to, "memory", limit_names[husk_result_limit_memory(result)]);
+	if (r == 0)
+		r = add_text(to, "cpus", limit_names[husk_result_limit_cpus(result)]);
+	if (r == 0)
+		r = add_text(to, "pids", limit_names[husk_result_limit_pids(result)]);
+	return r < 0 ? r : buffer_add(to, "}", 1);
 }
 
-static int fill(json_t *object, const husk_result *result)
+static int add_streams(struct buffer *to, const husk_result *result)
 {
 	size_t size;
 	const char *data = husk_result_stdout(result, &size);
-	int sig = husk_result_signal(result), r;
+	int r = add_bytes(to, "stdout", data, size);
 
-	r = set_bytes(object, "stdout", data, size);
+	if (r < 0)
+		return r;
 	data = husk_result_stderr(result, &size);
-	r |= set_bytes(object, "stderr", data, size);
-	r |= json_object_set_new(object, "exit_code",
-				 json_integer(husk_result_exit_code(result)));
-	r |= json_object_set_new(object, "signal", sig ? json_integer(sig) : json_null());
-	r |= json_object_set_new(
-	    object, "duration_ms",
-	    json_integer((json_int_t)husk_result_duration_ms(result)));
-	r |= json_object_set_new(object, "fault", make_fault(result));
-	r |= json_object_set_new(object, "files", make_files(result));
-	r |= json_object_set_new(object, "files_complete",
-				 json_boolean(husk_result_files_complete(result)));
-	r |= json_object_set_new(object, "truncated",
-				 json_boolean(husk_result_truncated(result)));
-	r |= json_object_set_new(object, "success",
-				 json_boolean(husk_result_success(result)));
-	r |= json_object_set_new(object, "usage", make_usage(result));
-	r |= json_object_set_new(object, "limits", make_limits(result));
-	if (husk_result_hint(result))
-		r |= set_text(object, "hint", husk_result_hint(result));
-	return r;
+	return add_bytes(to, "stderr", data, size);
+}
+
+static int add_end(struct buffer *to, const husk_result *result)
+{
+	int sig = husk_result_signal(result);
+	int r = add_count(to, "exit_code", (uint64_t)husk_result_exit_code(result));
+
+	if (r == 0)
+		r = add_count_or_null(to, "signal", sig ? (uint64_t)sig : HUSK_UNKNOWN);
+	if (r == 0)
+		r = add_count(to, "duration_ms", husk_result_duration_ms(result));
+	return r < 0 ? r : add_fault(to, result);
+}
+
+static int add_all(struct buffer *to, const husk_result *result)
+{
+	const char *hint = husk_result_hint(result);
+	int r = buffer_add(to, "{", 1);
+
+	if (r == 0)
+		r = add_streams(to, result);
+	if (r == 0)
+		r = add_end(to, result);
+	if (r == 0)
+		r = add_files(to, result);
+	if (r == 0)
+		r = add_bool(to, "files_complete", husk_result_files_complete(result));
+	if (r == 0)
+		r = add_bool(to, "truncated", husk_result_truncated(result));
+	if (r == 0)
+		r = add_bool(to, "success", husk_result_success(result));
+	if (r == 0)
+		r = add_usage(to, result);
+	if (r == 0)
+		r = add_limits(to, result);
+	if (r == 0 && hint)
+		r = add_text(to, "hint", hint);
+	return r < 0 ? r : buffer_add(to, "}", 1);
 }
 
 int husk_result_to_json(const husk_result *result, char **ret_json,
 			struct husk_error *err)
 {
-	json_t *object = json_object();
-	char *text = NULL;
+	struct buffer text = BUFFER_INIT(RESULT_JSON_MAX);
 
-	if (object && fill(object, result) == 0)
-		text = json_dumps(object, JSON_COMPACT);
-	json_decref(object);
-	if (!text)
+	if (add_all(&text, result) < 0) {
+		buffer_deinit(&text);
 		return error_oom(err, "result as JSON");
-	*ret_json = text;
+	}
+	*ret_json = text.data;
 	return 0;
 }
