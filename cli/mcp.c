@@ -170,6 +170,7 @@ int cli_mcp(struct cli_settings *settings, size_t count, char **words)
 	(void)words;
 	if (cli_settings_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
 		return cli_say_error(&err);
+	settings->images.cancel = cancel; /* opening a session may fetch its image */
 	cli_signals_watch(cancel);
 	r = run_server(settings, &err);
 	sig = cli_signals_caught();
