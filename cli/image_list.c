@@ -114,6 +114,7 @@ int cli_image_prune(struct cli_settings *settings, size_t count, char **words)
 				things, freed);
 	else
 		size = snprintf(line, sizeof(line),
-				"removed %" PRIu64 " things, %s freed\n", things, text);
+				"removed %" PRIu64 " thing%s, %s freed\n", things,
+				things == 1 ? "" : "s", text);
 	return cli_print(line, (size_t)size);
 }

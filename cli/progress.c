@@ -121,8 +121,9 @@ static void say_state(struct cli_progress *progress, const struct husk_progress 
 	if (event->layer >= 0 && event->layer < CLI_PROGRESS_LAYERS)
 		layer = &progress->layers[event->layer];
 	if (event->kind == HUSK_PROGRESS_RESOLVED)
-		size = snprintf(line, sizeof(line), "%s: %zu layers\n", progress->image,
-				progress->layer_count);
+		size = snprintf(line, sizeof(line), "%s: %zu layer%s\n", progress->image,
+				progress->layer_count,
+				progress->layer_count == 1 ? "" : "s");
 	else if (event->kind == HUSK_PROGRESS_ASSEMBLING)
 		size = snprintf(line, sizeof(line), "assembling\n");
 	else if (layer && layer->state == CLI_LAYER_FOUND)

@@ -203,9 +203,9 @@ static void put_summary(const struct cli_progress *progress, char *line)
 	cli_progress_bytes(total_text, sizeof(total_text), total);
 	put_speed(speed, sizeof(speed), &progress->rate, bytes, total);
 	(void)snprintf(line, CLI_PROGRESS_COLUMNS,
-		       "%.80s: %zu of %zu layers, %s of %s%s%s", progress->image, done,
-		       progress->layer_count, done_text, total_text,
-		       speed[0] != '\0' ? ", " : "", speed);
+		       "%.80s: %zu of %zu layer%s, %s of %s%s%s", progress->image, done,
+		       progress->layer_count, progress->layer_count == 1 ? "" : "s",
+		       done_text, total_text, speed[0] != '\0' ? ", " : "", speed);
 }
 
 static void put_bar(char *bar, size_t width, uint64_t done, uint64_t total)
