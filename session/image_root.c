@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* A directory of the host. */
 static int set_directory(const char *path, const char *where, struct box_spec *spec,
 			 struct husk_error *err)
@@ -101,6 +103,18 @@ static int by_number(const char *user, const struct box_spec *spec, uint32_t *ui
 	return HUSK_E_INVALID;
 }
 
+/* "/" stands for no home, and nothing could be written there: the usual one is better. */
+static int find_user(int root, const char *user, uint32_t *uid, uint32_t *gid,
+		     char **ret_home, struct husk_error *err)
+{
+	CLEANUP_FREE char *home = NULL;
+	int r = oci_image_user(root, user, uid, gid, &home, err);
+
+	if (r == 0 && home && strcmp(home, "/") != 0)
+		*ret_home = TAKE_PTR(home);
+	return r;
+}
+
 static int set_user(const struct husk_options *options, struct image_root *root,
 		    struct box_spec *spec, struct husk_error *err)
 {
@@ -114,7 +128,7 @@ static int set_user(const struct husk_options *options, struct image_root *root,
 	if (!user && root->held && root->image.config.user[0] != '\0')
 		user = root->image.config.user;
 	if (r == 0 && user && spec->image.fd >= 0 && (root->held || named))
-		r = oci_image_user(spec->image.fd, user, &uid, &gid, &root->home, err);
+		r = find_user(spec->image.fd, user, &uid, &gid, &root->home, err);
 	else if (r == 0 && spec->root == BOX_ROOT_DIR && spec->image.fd < 0 &&
 		 !root->held)
 		return 0; /* not fetched: nobody knows the names */

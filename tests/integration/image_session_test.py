@@ -143,7 +143,7 @@ def policies(t):
     # Nobody listens there: never asks, always does.
     t.husk("image", "import", "-q", path, "localhost:1/here:x", env=store(t))
     for policy, status in (("missing", 0), ("never", 0), ("always", 125)):
-        done = plain(t, "true", options=("--image", "localhost:1/here:x", "--pull", policy),
+        done = plain(t, "pwd", options=("--image", "localhost:1/here:x", "--pull", policy),
                      env=store(t))
         equal(done.status, status, (policy, done))
 
@@ -171,12 +171,12 @@ def an_image_in_use_is_not_removed(t):
         equal(process.stdout.read(3), b"up\n")
         done = t.husk("image", "rm", name, env=store(t))
         equal((done.status, done.out), (125, ""), done)
-        contains(done.err, "use")
+        contains(done.err, "using")
         equal(t.husk("image", "prune", env=store(t)).status, 0)
         process.stdin.write(b"still\n")
         process.stdin.close()
         equal(process.stdout.read(), b"still\n")
-    ended(sh(t, "true", options=("--image", name), env=store(t)))
+    ended(sh(t, "pwd", options=("--image", name), env=store(t)))
     equal(t.husk("image", "rm", name, env=store(t)).status, 0)
     equal(t.husk("image", "ls", "--json", env=store(t)).json, [])
 

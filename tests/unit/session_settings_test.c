@@ -112,22 +112,22 @@ static void test_variables_of_an_image(void **state)
 	(void)state;
 	options.env = given;
 	assert_int_equal(settings_init(&options, &settings, NULL), 0);
-	assert_int_equal(settings_add_image(&settings, image, "/home/u", given, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, image, "/srv/u", given, NULL), 0);
 	assert_string_equal(value_of(&settings, "A"), "caller");
 	assert_string_equal(value_of(&settings, "B"), "again");
 	assert_string_equal(value_of(&settings, "C"), "caller");
-	assert_string_equal(value_of(&settings, "HOME"), "/home/u");
+	assert_string_equal(value_of(&settings, "HOME"), "/srv/u");
 	assert_string_equal(value_of(&settings, "LANG"), "C.UTF-8");
 	assert_string_equal(value_of(&settings, "PYTHONPATH"), "/workspace/.deps:/app");
 	assert_string_equal(settings.search, "/image");
 	assert_null(value_of(&settings, "nothing"));
-	assert_int_equal(settings_add_image(&settings, home, "/home/u", given, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, home, "/srv/u", given, NULL), 0);
 	assert_string_equal(value_of(&settings, "HOME"), "/image");
 	settings_deinit(&settings);
 
 	options.env = all;
 	assert_int_equal(settings_init(&options, &settings, NULL), 0);
-	assert_int_equal(settings_add_image(&settings, image, "/home/u", all, NULL), 0);
+	assert_int_equal(settings_add_image(&settings, image, "/srv/u", all, NULL), 0);
 	assert_string_equal(value_of(&settings, "HOME"), "/mine");
 	assert_string_equal(value_of(&settings, "PYTHONPATH"), "/mine");
 	settings_deinit(&settings);
