@@ -70,7 +70,8 @@ bool import_docker_looks_like(const struct members *members)
 {
 	CLEANUP_JSON json_t *rows = NULL;
 
-	return read_rows(members, &rows, NULL) == 0;
+	return members_have_twice(members, "manifest.json") ||
+	       read_rows(members, &rows, NULL) == 0;
 }
 
 static int add_candidate(struct import_candidate *list, size_t *count, size_t image,

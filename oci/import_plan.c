@@ -85,7 +85,8 @@ static bool tag_of_name_matches(const struct import_candidate *candidate,
 {
 	const char *colon = strrchr(name, ':');
 
-	return colon && !strchr(colon, '/') && strcmp(candidate->tag, colon + 1) == 0;
+	return candidate->name[0] == '\0' && colon && !strchr(colon, '/') &&
+	       strcmp(candidate->tag, colon + 1) == 0;
 }
 
 /* Move those that match to the front, in their order; how many there are. */

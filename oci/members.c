@@ -163,6 +163,17 @@ int member_read_at(const struct member *member, uint64_t offset, void *data, siz
 	return 0;
 }
 
+/* Readers differ about which of two members of one name counts; a blob's digest decides,
+ * but nothing does for a document. */
+bool members_have_twice(const struct members *members, const char *name)
+{
+	size_t times = 0;
+
+	for (size_t i = 0; members->survey && i < members->survey->count; i++)
+		times += strcmp(members->survey->members[i].name, name) == 0;
+	return times > 1;
+}
+
 int members_read(const struct members *members, const char *name, struct buffer *ret,
 		 struct husk_error *err)
 {
@@ -172,6 +183,8 @@ int members_read(const struct members *members, const char *name, struct buffer 
 
 	if (r < 0)
 		return r;
+	if (members_have_twice(members, name))
+		return no_such(members, name, "is there twice", err);
 	if (member.size > ret->max - ret->size) {
 		char shown[NAME_SHOWN];
 

@@ -32,10 +32,12 @@ void member_close(struct member *member);
 #define CLEANUP_MEMBER __attribute__((cleanup(member_close)))
 
 bool members_have(const struct members *members, const char *name);
+bool members_have_twice(const struct members *members, const char *name);
 /* HUSK_E_IMAGE where it is not there or no regular file. */
 int members_open(const struct members *members, const char *name, struct member *ret,
 		 struct husk_error *err);
-/* Append a document whole; its bound is the buffer's. */
+/* Append a document whole; its bound is the buffer's. One that is there twice is refused.
+ */
 int members_read(const struct members *members, const char *name, struct buffer *ret,
 		 struct husk_error *err);
 /* All of size bytes at offset (within the member), or HUSK_E_IMAGE. where: for messages.
