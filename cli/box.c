@@ -6,6 +6,8 @@
 #include "cli/relay.h"
 #include "cli/say.h"
 #include "cli/signals.h"
+#include "cli/terminal.h"
+#include "cli/warning.h"
 
 #include <husk.h>
 
@@ -124,6 +126,49 @@ static int explain(husk_session *session, const struct cli_box *box)
 
 /* -- the run ------------------------------------------------------------------------ */
 
+static int call_program(husk_session *session, const struct cli_box *box,
+			const struct husk_call *call, husk_result **ret_result,
+			struct husk_error *err)
+{
+	int r;
+
+	if (box->language)
+		return husk_session_run_code(session, box->language, box->code, box->size,
+					     call, ret_result, err);
+	r = husk_session_run(session, box->argv, call, ret_result, err);
+	if (r < 0 || !box->otherwise || husk_result_exit_code(*ret_result) != 127 ||
+	    !husk_result_exec_error(*ret_result))
+		return r;
+	*ret_result = husk_result_free(*ret_result);
+	return husk_session_run(session, box->otherwise, call, ret_result, err);
+}
+
+/* What the box shows is also looked at, to be undone where it is ended. */
+static int show(void *user, int stream, const void *data, size_t size)
+{
+	cli_terminal_saw(data, size);
+	return cli_relay_output(user, stream, data, size);
+}
+
+static int call_with_terminal(husk_session *session, const struct cli_settings *settings,
+			      const struct cli_box *box, struct husk_call *call,
+			      struct cli_relay *relay, husk_result **ret_result,
+			      struct husk_error *err)
+{
+	uint64_t timeout_ms = settings->box.timeout_ms;
+	struct cli_warning warning;
+	int r;
+
+	call->on_output = show;
+	call->user = relay;
+	cli_terminal_take(call, settings->stdin_open != 0);
+	cli_warning_start(&warning, timeout_ms > 0 ? timeout_ms : STANDARD_TIMEOUT_MS);
+	r = call_program(session, box, call, ret_result, err);
+	cli_warning_stop(&warning);
+	cli_terminal_release();
+	return r;
+}
+
 static int call_box(husk_session *session, const struct cli_settings *settings,
 		    const struct cli_box *box, husk_cancel *cancel,
 		    struct cli_relay *relay, husk_result **ret_result,
@@ -144,10 +189,10 @@ static int call_box(husk_session *session, const struct cli_settings *settings,
 		 */
 		call.skip_files = !settings->files;
 	}
-	if (box->language)
-		return husk_session_run_code(session, box->language, box->code, box->size,
-					     &call, ret_result, err);
-	return husk_session_run(session, box->argv, &call, ret_result, err);
+	if (settings->terminal)
+		return call_with_terminal(session, settings, box, &call, relay,
+					  ret_result, err);
+	return call_program(session, box, &call, ret_result, err);
 }
 
 /* One box, and the end of its session. The session is closed, and with it a private
@@ -198,6 +243,10 @@ int cli_box_run(struct cli_settings *settings, const struct cli_box *box)
 	struct husk_error err = {0};
 	int r;
 
+	if (settings->terminal && settings->json) {
+		(void)cli_error(&err, "-t", "shows a terminal and cannot go with --json");
+		return cli_say_usage(&err, box->verb);
+	}
 	if (settings->explain && settings->json) {
 		(void)cli_error(&err, "--explain",
 				"prints text and cannot go with --json");

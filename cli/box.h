@@ -12,8 +12,9 @@ struct cli_box {
 	const char *verb; /* the command, for hints */
 	const char *const
 	    *argv; /* the program, or for code what stands for it in the plan */
-	const char *language; /* NULL: argv is run */
-	const char *code;     /* size bytes */
+	const char *const *otherwise; /* run where argv[0] is not in the image; or NULL */
+	const char *language;	      /* NULL: argv is run */
+	const char *code;	      /* size bytes */
 	size_t size;
 };
 

@@ -35,7 +35,11 @@ static int run_code(struct cli_settings *settings, const char *code, size_t size
 {
 	const struct cli_language *language = settings->language;
 	const char *argv[] = {language->program, language->flag, code, NULL};
-	struct cli_box box = {"code", argv, language->name, code, size};
+	struct cli_box box = {.verb = "code",
+			      .argv = argv,
+			      .language = language->name,
+			      .code = code,
+			      .size = size};
 
 	return cli_box_run(settings, &box);
 }

@@ -76,6 +76,21 @@ int cli_environment_add(struct cli_environment *environment, struct cli_keep **k
 	return append(environment, kept, copy, GIVEN, err);
 }
 
+int cli_environment_add_standard(struct cli_environment *environment,
+				 struct cli_keep **kept, const char *name,
+				 struct husk_error *err)
+{
+	size_t size = strlen(name);
+
+	for (size_t i = 0; i < environment->count; i++) {
+		const char *text = environment->variables[i].text;
+
+		if (strncmp(text, name, size) == 0 && text[size] == '=')
+			return 0;
+	}
+	return append_callers(environment, kept, name, 0, err);
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';

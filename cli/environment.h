@@ -29,6 +29,11 @@ struct cli_environment {
 int cli_environment_add(struct cli_environment *environment, struct cli_keep **kept,
 			char *text, struct husk_error *err);
 
+/* Copy the caller's variable of that name, unless there is one of that name. */
+int cli_environment_add_standard(struct cli_environment *environment,
+				 struct cli_keep **kept, const char *name,
+				 struct husk_error *err);
+
 /* --env-file: a line each as for -e. Blank lines and lines that begin with # are skipped,
  * and so are blanks before a name; a value is taken as it stands, quotes and all. */
 int cli_environment_add_file(struct cli_environment *environment, struct cli_keep **kept,

@@ -39,7 +39,7 @@ static void put_wrapped(FILE *out, int at, const char *text)
 
 static void put_option(FILE *out, const struct cli_option *option, unsigned verb)
 {
-	const char *standard = option->standard;
+	const char *standard = cli_option_standard(option, verb);
 	char text[512];
 	int at;
 
@@ -49,8 +49,6 @@ static void put_option(FILE *out, const struct cli_option *option, unsigned verb
 		at = fprintf(out, "      --%s", option->name);
 	if (option->argument)
 		at += fprintf(out, " %s", option->argument);
-	if (verb == CLI_VERB_SETUP && option->setup_standard)
-		standard = option->setup_standard;
 	(void)snprintf(text, sizeof(text), standard ? "%s (default: %s)" : "%s",
 		       option->help, standard);
 	put_wrapped(out, at, text);

@@ -22,12 +22,16 @@ struct cli_option {
 	/* Check the value (NULL where there is none) and store it. */
 	int (*set)(const struct cli_option *option, struct cli_settings *settings,
 		   char *value, struct husk_error *err);
-	const char *setup_standard; /* what holds without it for `husk setup`, where that
-				     * differs */
+	/* What holds without it for these commands, where that differs; NULL: as above.
+	 */
+	const char *setup_standard, *shell_standard;
 };
 
 /* Sorted by name; *ret_count rows. */
 const struct cli_option *cli_options(size_t *ret_count);
+
+/* What holds without the option for the command of that bit; NULL: nothing to say. */
+const char *cli_option_standard(const struct cli_option *option, unsigned verb);
 
 /* The option of that long name (size bytes of it) or letter, whichever command it belongs
  * to; NULL where there is none. */

@@ -61,6 +61,10 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
 	box->images = &settings->images;
+	if (settings->terminal &&
+	    cli_environment_add_standard(&settings->environment, &settings->kept, "TERM",
+					 err) < 0)
+		return err->code;
 	if (cli_images_finish(settings, err) < 0)
 		return err->code;
 	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,

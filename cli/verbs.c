@@ -135,6 +135,15 @@ static const struct cli_verb verbs[] = {
 	.run = cli_setup,
     },
     {
+	.name = "shell",
+	.usage = "[OPTIONS]",
+	.summary = "Open an interactive shell in a fresh box",
+	.status = box_status,
+	.example = "husk shell --workspace ./w --image debian:12",
+	.bit = CLI_VERB_SHELL,
+	.run = cli_shell,
+    },
+    {
 	.name = "version",
 	.usage = "",
 	.summary = "Print the version",

@@ -25,7 +25,8 @@
 #define CLI_VERB_IMAGE_PRUNE   (1u << 13)
 #define CLI_VERB_IMAGE_RM      (1u << 14)
 #define CLI_VERB_MCP	       (1u << 15)
-#define CLI_VERB_ALL	       ((1u << 16) - 1)
+#define CLI_VERB_SHELL	       (1u << 16)
+#define CLI_VERB_ALL	       ((1u << 17) - 1)
 
 struct cli_verb {
 	const char *name;    /* of a second level with the first: "image ls" */
@@ -72,6 +73,7 @@ int cli_mcp(struct cli_settings *settings, size_t count, char **words);
 int cli_pull(struct cli_settings *settings, size_t count, char **words);
 int cli_run(struct cli_settings *settings, size_t count, char **words);
 int cli_setup(struct cli_settings *settings, size_t count, char **words);
+int cli_shell(struct cli_settings *settings, size_t count, char **words);
 int cli_version(struct cli_settings *settings, size_t count, char **words);
 
 /* The help of one command (NULL: of husk) on stdout. Returns the exit code. */

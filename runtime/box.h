@@ -82,6 +82,11 @@ void box_spec_deinit(struct box_spec *spec);
 /* Where a call's code lies in the box: /dev is always ours, whatever the image holds. */
 #define BOX_CODE_PATH "/dev/husk/code"
 
+/* A new size of the terminal, as it comes over resize_fd: one write(2) each. */
+struct box_size {
+	uint16_t rows, columns;
+};
+
 enum box_stdin { BOX_STDIN_EMPTY, BOX_STDIN_DATA, BOX_STDIN_FD };
 
 /* One run. Strings and data are borrowed for the time of the call. */
@@ -101,6 +106,11 @@ struct box_call {
 	int cancel_fd;	/* readable: stop; -1: none */
 	int cancel_fd2; /* a second one, of the session; -1: none */
 	bool discard;	/* capture nothing */
+	/* A terminal of the box's own instead of the three streams: what it shows is
+	 * stream 1, and what is read as input is typed. */
+	bool terminal;
+	uint16_t rows, columns;
+	int resize_fd; /* struct box_size values come here; -1: none */
 	int (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
 	uint32_t inject_step, inject_errno; /* tests only */

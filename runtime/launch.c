@@ -76,6 +76,9 @@ static void set_descriptors(struct run *run, struct wire_header *header)
 	header->stdin_fd = run->box_in;
 	header->stdout_fd = run->box_out;
 	header->stderr_fd = run->box_err;
+	header->terminal = run->call->terminal;
+	header->rows = run->call->rows;
+	header->columns = run->call->columns;
 	memcpy(header->join_fds, run->join_fds, sizeof(run->join_fds));
 	header->join_count = run->join_count;
 }

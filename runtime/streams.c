@@ -18,6 +18,21 @@ enum {
 	INPUT_CHUNK = 64 << 10,
 };
 
+/* A pipe ends by being closed; on a terminal the end is typed, termios(3), VEOF. */
+static void end_input(struct streams *streams)
+{
+	static const char typed[] = "\004";
+	struct run *run = streams->run;
+
+	if (!run->call->terminal || streams->ended) {
+		fd_close(&run->in);
+		return;
+	}
+	streams->ended = true;
+	streams->pending = typed;
+	streams->pending_size = 1;
+}
+
 int streams_init(struct streams *streams, struct run *run)
 {
 	const struct box_call *call = run->call;
@@ -27,7 +42,7 @@ int streams_init(struct streams *streams, struct run *run)
 		streams->pending = call->stdin_data;
 		streams->pending_size = call->stdin_size;
 		if (call->stdin_size == 0)
-			fd_close(&run->in);
+			end_input(streams);
 	} else if (call->stdin_kind == BOX_STDIN_FD) {
 		streams->copy = malloc(INPUT_CHUNK);
 		if (!streams->copy)
@@ -163,8 +178,8 @@ void streams_feed(struct streams *streams)
 	if (n >= 0) {
 		streams->pending += n;
 		streams->pending_size -= (size_t)n;
-		if (streams->pending_size == 0 && !streams->copy)
-			fd_close(&run->in); /* all of the data was given */
+		if (streams->pending_size == 0 && (!streams->copy || streams->ended))
+			end_input(streams); /* all of the data was given */
 	} else if (errno != EAGAIN && errno != EINTR) {
 		fd_close(&run->in); /* nobody reads it any more */
 		streams->pending_size = 0;
@@ -183,5 +198,5 @@ void streams_refill(struct streams *streams)
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	fd_close(&run->in);
+	end_input(streams);
 }

@@ -14,6 +14,7 @@ struct streams {
 	size_t pending_size;
 	char *copy;    /* heap; what was read from stdin_fd */
 	char *discard; /* heap; where bytes beyond the cap go */
+	bool ended;    /* the end of the input was typed on the terminal */
 	bool refused;  /* the callback asked for an end */
 	bool grown[2]; /* the pipes were enlarged */
 };

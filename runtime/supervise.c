@@ -5,11 +5,13 @@
  * stream does or does not do, and whoever still holds a pipe.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +31,7 @@ enum watched {
 	WATCH_STDIN,
 	WATCH_CANCEL,
 	WATCH_CANCEL2,
+	WATCH_RESIZE,
 	WATCH_COUNT
 };
 
@@ -82,6 +85,7 @@ static void set_watch(struct pollfd *fds, const struct run *run,
 	fds[WATCH_STDIN].fd = streams_want_read(streams) ? call->stdin_fd : -1;
 	fds[WATCH_CANCEL].fd = call->cancel_fd;
 	fds[WATCH_CANCEL2].fd = call->cancel_fd2;
+	fds[WATCH_RESIZE].fd = call->terminal ? call->resize_fd : -1;
 }
 
 static void note_report(struct run *run, const struct wire_report *report)
@@ -112,12 +116,63 @@ static void note_report(struct run *run, const struct wire_report *report)
 	}
 }
 
+/* A message of init's, and the descriptor that came with it, if one did. */
+static ssize_t receive(int channel, struct wire_report *report, int *ret_fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = report, .iov_len = sizeof(*report)};
+	struct msghdr message = {
+	    .msg_iov = &part,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (rights && rights->cmsg_level == SOL_SOCKET &&
+	    rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(rights), sizeof(int));
+	return n;
+}
+
+/* The terminal's other side is what is shown and, once more, what is typed. 0, or -1
+ * where it cannot be held: the box is of no use then. */
+static int take_terminal(struct run *run, int fd)
+{
+	run->out = fd;
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return -1;
+	if (run->call->stdin_kind == BOX_STDIN_EMPTY)
+		return 0;
+	run->in = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return run->in < 0 ? -1 : 0;
+}
+
+static void resize(struct run *run)
+{
+	struct box_size size;
+	struct winsize window;
+
+	if (read(run->call->resize_fd, &size, sizeof(size)) != (ssize_t)sizeof(size))
+		return;
+	window = (struct winsize){.ws_row = size.rows, .ws_col = size.columns};
+	if (run->out >= 0)
+		(void)ioctl(run->out, TIOCSWINSZ, &window);
+}
+
 /* 1: the report has come. 0: not yet. -1: it will not come any more. */
 static int read_report(struct run *run)
 {
 	struct wire_report report;
-	ssize_t n = recv(run->channel, &report, sizeof(report), MSG_DONTWAIT);
+	CLEANUP_FD int fd = -1;
+	ssize_t n = receive(run->channel, &report, &fd);
 
+	if (n == (ssize_t)sizeof(report) && report.message == WIRE_TERMINAL)
+		return take_terminal(run, fd_take(&fd));
 	if (n == (ssize_t)sizeof(report)) {
 		note_report(run, &report);
 		return 1;
@@ -217,6 +272,8 @@ static bool watch(struct run *run, struct streams *streams)
 			return false;
 		}
 		serve_streams(streams, fds);
+		if (fds[WATCH_RESIZE].revents)
+			resize(run);
 		if (fds[WATCH_CANCEL].revents || fds[WATCH_CANCEL2].revents ||
 		    streams->refused) {
 			run->outcome->end = BOX_CANCELLED;
@@ -265,7 +322,7 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 		}
 		set_watch(fds, run, streams);
 		fds[WATCH_CHANNEL].fd = fds[WATCH_CANCEL].fd = fds[WATCH_CANCEL2].fd = -1;
-		fds[WATCH_STDIN].fd = -1;
+		fds[WATCH_STDIN].fd = fds[WATCH_RESIZE].fd = -1;
 		*init = (struct pollfd){.fd = run->stub.init_pidfd, .events = POLLIN};
 		/* A stream that never rests must not keep the clock from being looked at.
 		 */

@@ -99,6 +99,8 @@ struct wire_header {
 	struct wire_progress progress;
 	int32_t channel_fd, caller_fd; /* caller_fd: a pidfd of the calling process */
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
+	uint32_t terminal; /* 1: a terminal of the box's own instead of the three */
+	uint32_t rows, columns;
 	int32_t join_fds[WIRE_JOIN_MAX];
 	uint32_t join_count;
 	uint32_t foreign;     /* 1: take the ids below, which are not the caller's */
@@ -127,6 +129,7 @@ enum wire_message {
 	WIRE_NO_PROGRAM = 2, /* the program was not found or cannot be executed */
 	WIRE_ENDED = 3,	     /* the main process ended and everything else is dead */
 	WIRE_LATE = 4,	     /* init's own deadline passed and it ended the box */
+	WIRE_TERMINAL = 5,   /* comes with the descriptor of the terminal's master side */
 };
 
 struct wire_report {

@@ -14,6 +14,9 @@
 enum {
 	CODE_INLINE = 100 << 10, /* below the kernel's bound on one argument */
 	CODE_MAX = 256 << 20,
+	/* A terminal of which nothing is known. */
+	STANDARD_ROWS = 24,
+	STANDARD_COLUMNS = 80,
 };
 
 static int check_call(const struct husk_session *session, const struct husk_call *call,
@@ -77,6 +80,10 @@ static void make_call(const struct husk_session *session, const char *const *arg
 	    .cancel_fd = cancel_fd(call->cancel),
 	    .cancel_fd2 = session->closing_fd,
 	    .discard = call->discard_output != 0,
+	    .terminal = call->terminal != 0,
+	    .rows = call->terminal_rows ? call->terminal_rows : STANDARD_ROWS,
+	    .columns = call->terminal_columns ? call->terminal_columns : STANDARD_COLUMNS,
+	    .resize_fd = call->resize_fd > 0 ? call->resize_fd : -1,
 	    .on_output = call->on_output,
 	    .user = call->user,
 	};

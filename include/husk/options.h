@@ -124,6 +124,12 @@ typedef int (*husk_output_fn)(void *user, int stream, const void *data, size_t s
 /** Stops running calls; made by husk_cancel_new (husk/session.h). */
 typedef struct husk_cancel husk_cancel;
 
+/** A terminal's size, for husk_call.resize_fd. */
+struct husk_size {
+	uint16_t rows;
+	uint16_t columns;
+};
+
 /** Settings of one call. Zero is the default of every member; NULL may stand for all. */
 struct husk_call {
 	size_t size;	     /**< sizeof(struct husk_call); HUSK_CALL sets it */
@@ -141,6 +147,14 @@ struct husk_call {
 	const char *workdir; /**< working directory of this call; NULL: the session's */
 	int32_t discard_output; /**< 1: nothing is captured (on_output still sees all) */
 	int32_t skip_files;	/**< 1: do not look which workspace files changed */
+	int32_t terminal; /**< 1: the box has a terminal of its own instead of the three
+			   *   streams: what it shows is HUSK_STDOUT, standard input is
+			   *   typed on it, and its end as Ctrl-D */
+	uint16_t terminal_rows;	   /**< its size; 0: 24 */
+	uint16_t terminal_columns; /**< 0: 80 */
+	int32_t resize_fd; /**< a pipe's end over which new sizes come, a struct husk_size
+			    *   by one write(2) each; stays the caller's; 0: none */
+	int32_t reserved;  /**< 0 */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */

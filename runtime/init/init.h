@@ -76,6 +76,11 @@ void lock_rlimits(struct init *init);
 void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);
 
+/* -- terminal.c --------------------------------------------------------------------- */
+/* Make the terminal of the box's own where the plan wants one, hand its master side to
+ * the caller, and let it be the standard streams. */
+void terminal_open(struct init *init);
+
 /* -- workload.c --------------------------------------------------------------------- */
 /* Default dispositions, for init and for what it starts: the caller's are inherited, and
  * "ignored" survives exec, signal(7). With SIGCHLD ignored no child would ever be reaped.

@@ -9,6 +9,7 @@
  */
 #include "runtime/init/init.h"
 
+#include <asm/ioctls.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -187,6 +188,8 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 	long r;
 
 	(void)raw0(SYS_setsid);
+	if (plan->terminal)
+		(void)raw3(SYS_ioctl, STDIN_RIGHT, TIOCSCTTY, 0);
 	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
 	r = step_begin(init, STEP_WORKDIR);
 	if (r == 0)

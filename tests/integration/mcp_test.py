@@ -65,7 +65,8 @@ def faults_are_answers(t):
         failed = c.call("run_code", code="1/0")
         equal((failed["isError"], failed["structuredContent"]["fault"],
                failed["structuredContent"]["exit_code"]), (False, None, 1), "an exception")
-        contains(text(failed), "ZeroDivisionError", "[exit code 1]")
+        contains(text(failed), "ZeroDivisionError")
+        contains(text(failed), "[exit code 1]")
 
 
 @test

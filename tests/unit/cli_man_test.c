@@ -104,6 +104,7 @@ static void assert_page(const char *name, unsigned verbs, unsigned others)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct cli_option *option = &options[i];
+		const char *standard = cli_option_standard(option, verbs);
 		char argument[128], words[64];
 		const char *at;
 
@@ -118,8 +119,8 @@ static void assert_page(const char *name, unsigned verbs, unsigned others)
 		plain_argument(at + (*at == ' '), argument, sizeof(argument));
 		assert_string_equal(argument, option->argument ? option->argument : "");
 		(void)snprintf(words, sizeof(words), "The default is %s.\n",
-			       option->standard ? option->standard : "");
-		if (option->standard && isdigit((unsigned char)option->standard[0])) {
+			       standard ? standard : "");
+		if (standard && isdigit((unsigned char)standard[0])) {
 			at = strstr(at, words);
 			assert_non_null(at);
 		}
@@ -136,6 +137,7 @@ static void test_options(void **state)
 	assert_page("husk-code.1", CLI_VERB_CODE, CLI_VERB_RUN);
 	assert_page("husk-doctor.1", CLI_VERB_DOCTOR, 0);
 	assert_page("husk-mcp.1", CLI_VERB_MCP, 0);
+	assert_page("husk-shell.1", CLI_VERB_SHELL, 0);
 	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
 	assert_page("husk-image.1",
 		    CLI_VERB_IMAGE | CLI_VERB_IMAGE_EXPORT | CLI_VERB_IMAGE_IMPORT |
@@ -198,6 +200,8 @@ static void test_exit_codes(void **state)
 	assert_codes("husk-doctor.1", verb->status);
 	assert_int_equal(cli_verb_find("mcp", &verb, &err), 0);
 	assert_codes("husk-mcp.1", verb->status);
+	assert_int_equal(cli_verb_find("shell", &verb, &err), 0);
+	assert_codes("husk-shell.1", verb->status);
 	assert_int_equal(cli_verb_find("pull", &verb, &err), 0);
 	assert_codes("husk-pull.1", verb->status);
 }

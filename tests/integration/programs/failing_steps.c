@@ -58,6 +58,8 @@ static void run_failing(husk_session *session, uint32_t step, uint32_t error,
 	    .max_output = 65536,
 	    .cancel_fd = -1,
 	    .cancel_fd2 = -1,
+	    .terminal = step == STEP_TERMINAL,
+	    .resize_fd = -1,
 	    .inject_step = step,
 	    .inject_errno = error,
 	};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/screen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PLAIN, ESCAPE, CSI, PRIVATE };
+
+/* In the order in which they are to be undone. */
+static const struct {
+	unsigned number;
+	bool fresh; /* set on a fresh terminal */
+} modes[CLI_SCREEN_MODES] = {
+    {1, false}, /* cursor keys send other codes */
+    {9, false}, /* mouse reports, in six dialects */
+    {1000, false}, {1002, false}, {1003, false},
+    {1005, false}, {1006, false}, {2004, false}, /* pasted text is bracketed */
+    {25, true},					 /* the cursor is seen */
+    {47, false}, /* the alternate screen, in three dialects */
+    {1047, false}, {1049, false},
+};
+
+static void note_modes(struct cli_screen *screen, bool set)
+{
+	for (size_t i = 0; i < screen->count; i++) {
+		for (size_t m = 0; m < CLI_SCREEN_MODES; m++) {
+			if (modes[m].number == screen->numbers[i])
+				screen->changed[m] = set != modes[m].fresh;
+		}
+	}
+}
+
+/* Select Graphic Rendition: without a number, or with 0 last, all is as at first. */
+static void note_colours(struct cli_screen *screen)
+{
+	screen->coloured = screen->count > 0 && screen->numbers[screen->count - 1] != 0;
+}
+
+static void end_number(struct cli_screen *screen)
+{
+	if (screen->count < sizeof(screen->numbers) / sizeof(screen->numbers[0]))
+		screen->numbers[screen->count++] = screen->number;
+	screen->number = 0;
+}
+
+static void see_sequence(struct cli_screen *screen, char c)
+{
+	if (c >= '0' && c <= '9') {
+		if (screen->number < 100000)
+			screen->number = screen->number * 10 + (unsigned)(c - '0');
+		return;
+	}
+	if (c == '?' && screen->state == CSI) {
+		screen->state = PRIVATE;
+		return;
+	}
+	end_number(screen);
+	if (c == ';' || c == ':')
+		return;
+	if (screen->state == PRIVATE && (c == 'h' || c == 'l'))
+		note_modes(screen, c == 'h');
+	if (screen->state == CSI && c == 'm')
+		note_colours(screen);
+	screen->state = PLAIN;
+}
+
+static void see(struct cli_screen *screen, char c)
+{
+	if (c == '\033') {
+		screen->state = ESCAPE;
+	} else if (screen->state == ESCAPE) {
+		screen->state = c == '[' ? CSI : PLAIN;
+		screen->count = 0;
+		screen->number = 0;
+		if (c == 'c') /* a full reset, RIS */
+			memset(screen->changed, 0, sizeof(screen->changed));
+	} else if (screen->state != PLAIN) {
+		see_sequence(screen, c);
+	}
+}
+
+void cli_screen_see(struct cli_screen *screen, const char *data, size_t size)
+{
+	const char *end = data + size;
+
+	while (data < end) {
+		if (screen->state == PLAIN) {
+			data = memchr(data, '\033', (size_t)(end - data));
+			if (!data)
+				return;
+		}
+		see(screen, *data++);
+	}
+}
+
+size_t cli_screen_reset(const struct cli_screen *screen, char text[CLI_SCREEN_RESET])
+{
+	size_t used = 0;
+
+	for (size_t m = 0; m < CLI_SCREEN_MODES; m++) {
+		if (screen->changed[m])
+			used += (size_t)snprintf(text + used, CLI_SCREEN_RESET - used,
+						 "\033[?%u%c", modes[m].number,
+						 modes[m].fresh ? 'h' : 'l');
+	}
+	if (screen->coloured)
+		used += (size_t)snprintf(text + used, CLI_SCREEN_RESET - used, "\033[0m");
+	text[used] = '\0';
+	return used;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal.h"
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* Signal handlers see this. */
+static struct {
+	int fd;	      /* the terminal whose size counts, or -1 */
+	int sizes[2]; /* a pipe: new sizes for the library */
+	volatile sig_atomic_t raw;
+	struct termios before, after;
+	struct cli_screen screen;
+} terminal = {.fd = -1, .sizes = {-1, -1}};
+
+static bool get_size(struct husk_size *ret)
+{
+	struct winsize size;
+
+	if (terminal.fd < 0 || ioctl(terminal.fd, TIOCGWINSZ, &size) < 0)
+		return false;
+	*ret = (struct husk_size){.rows = size.ws_row, .columns = size.ws_col};
+	return size.ws_row > 0 && size.ws_col > 0;
+}
+
+static void on_resize(int number)
+{
+	struct husk_size size;
+	int saved = errno;
+
+	(void)number;
+	if (get_size(&size))
+		(void)!write(terminal.sizes[1], &size, sizeof(size));
+	errno = saved;
+}
+
+/* Stopped from outside: the shell that then speaks gets its terminal as it was. */
+static void on_stop(int number)
+{
+	int saved = errno;
+
+	if (terminal.raw)
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
+	(void)kill(getpid(), SIGSTOP);
+	if (terminal.raw)
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.after);
+	on_resize(number);
+	errno = saved;
+}
+
+static void handle(int number, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	(void)sigaction(number, &action, NULL);
+}
+
+static int find_terminal(void)
+{
+	static const int fds[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (isatty(fds[i]))
+			return fds[i];
+	}
+	return -1;
+}
+
+/* As cfmakeraw(3). */
+static void go_raw(void)
+{
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &terminal.before) < 0)
+		return;
+	terminal.after = terminal.before;
+	cfmakeraw(&terminal.after);
+	/* After what was printed so far; what was typed ahead is for the box. */
+	terminal.raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal.after) == 0;
+}
+
+void cli_terminal_take(struct husk_call *call, bool typing)
+{
+	struct husk_size size;
+
+	call->terminal = 1;
+	memset(&terminal.screen, 0, sizeof(terminal.screen));
+	terminal.fd = find_terminal();
+	if (get_size(&size)) {
+		call->terminal_rows = size.rows;
+		call->terminal_columns = size.columns;
+	}
+	if (terminal.fd >= 0 && pipe2(terminal.sizes, O_CLOEXEC | O_NONBLOCK) == 0) {
+		call->resize_fd = terminal.sizes[0];
+		handle(SIGWINCH, on_resize);
+	}
+	if (typing)
+		go_raw();
+	handle(SIGTSTP, on_stop);
+	on_resize(0); /* what changed meanwhile */
+}
+
+void cli_terminal_release(void)
+{
+	char text[CLI_SCREEN_RESET];
+	size_t size = cli_screen_reset(&terminal.screen, text);
+
+	(void)signal(SIGWINCH, SIG_DFL);
+	(void)signal(SIGTSTP, SIG_DFL);
+	if (size > 0 && isatty(STDOUT_FILENO))
+		(void)cli_write_all(STDOUT_FILENO, text, size);
+	/* Keys that nobody has read, and answers of the terminal to the box, are not for
+	 * the shell that comes next: TCSAFLUSH drops them. */
+	if (terminal.raw)
+		(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal.before);
+	terminal.raw = 0;
+	terminal.fd = -1;
+	for (int i = 0; i < 2; i++) {
+		if (terminal.sizes[i] >= 0)
+			(void)close(terminal.sizes[i]);
+		terminal.sizes[i] = -1;
+	}
+}
+
+void cli_terminal_saw(const char *data, size_t size)
+{
+	cli_screen_see(&terminal.screen, data, size);
+}
+
+void cli_terminal_say(const char *line)
+{
+	const char *end = terminal.raw ? "\r\n" : "\n";
+
+	(void)cli_write_all(STDERR_FILENO, end, strlen(end));
+	(void)cli_write_all(STDERR_FILENO, line, strlen(line));
+	(void)cli_write_all(STDERR_FILENO, end, strlen(end));
+}

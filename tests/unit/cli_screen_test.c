@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is undone on a terminal after a program that was ended in its midst. */
+#include "cli/screen.h"
+#include "cli/warning.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+static const struct {
+	const char *shown, *undone;
+} cases[] = {
+    {"", ""},
+    {"plain text\r\n", ""},
+    /* A full-screen editor that was ended, and one that ended by itself. */
+    {"\033[?1049h\033[?1h\033[?25l\033[2Jtext", "\033[?1l\033[?25h\033[?1049l"},
+    {"\033[?1049h\033[?25ltext\033[?25h\033[?1049l", ""},
+    /* Several in one sequence; the mouse; pasted text. */
+    {"\033[?1000;1006;2004h", "\033[?1000l\033[?1006l\033[?2004l"},
+    {"\033[?1000;1006h\033[?1006;1000l", ""},
+    /* Colours. */
+    {"\033[1;31mred", "\033[0m"},
+    {"\033[31mred\033[0m", ""},
+    {"\033[31mred\033[m", ""},
+    {"\033[0;31mred", "\033[0m"},
+    {"\033[38:2:1:2:3mred", "\033[0m"},
+    /* A full reset undoes the modes. */
+    {"\033[?1049h\033c", ""},
+    /* What is no mode of ours, is not private, or is no sequence. */
+    {"\033[?7l\033[4h\033[25l\033[?h\033[?99999999999999999999h", ""},
+    {"\033]0;title\007\033(B\033=", ""},
+    {"\033\033\033[?25l", "\033[?25h"},
+    {"\033[?1;2;3;4;5;6;7;8;25l", ""}, /* more numbers than are looked at */
+};
+
+static void what_is_left_is_undone(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cli_screen screen = {0};
+		char text[CLI_SCREEN_RESET];
+
+		cli_screen_see(&screen, cases[i].shown, strlen(cases[i].shown));
+		assert_int_equal(cli_screen_reset(&screen, text),
+				 strlen(cases[i].undone));
+		assert_string_equal(text, cases[i].undone);
+	}
+}
+
+/* However the bytes are cut into pieces. */
+static void pieces_make_no_difference(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cli_screen screen = {0};
+		char text[CLI_SCREEN_RESET];
+
+		for (const char *at = cases[i].shown; *at; at++)
+			cli_screen_see(&screen, at, 1);
+		(void)cli_screen_reset(&screen, text);
+		assert_string_equal(text, cases[i].undone);
+	}
+}
+
+static void everything_at_once_fits(void **state)
+{
+	static const char all[] = "\033[?1h\033[?9h\033[?1000h\033[?1002h\033[?1003h\033["
+				  "?1005h\033[?1006h\033[?2004h\033[?25l\033[?47h"
+				  "\033[?1047h\033[?1049h\033[31m";
+	struct cli_screen screen = {0};
+	char text[CLI_SCREEN_RESET];
+	size_t size;
+
+	(void)state;
+	cli_screen_see(&screen, all, sizeof(all) - 1);
+	size = cli_screen_reset(&screen, text);
+	assert_int_equal(size, strlen(text));
+	assert_true(size < CLI_SCREEN_RESET - 1);
+	assert_non_null(strstr(text, "\033[?1049l\033[0m"));
+}
+
+static void warnings_come_in_time(void **state)
+{
+	(void)state;
+	assert_int_equal(cli_warning_seconds(8 * 3600 * 1000), 60);
+	assert_int_equal(cli_warning_seconds(600000), 60);
+	assert_int_equal(cli_warning_seconds(300000), 30);
+	assert_int_equal(cli_warning_seconds(10000), 1);
+	assert_int_equal(cli_warning_seconds(9999), 0);
+	assert_int_equal(cli_warning_seconds(1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_is_left_is_undone),
+	    cmocka_unit_test(pieces_make_no_difference),
+	    cmocka_unit_test(everything_at_once_fits),
+	    cmocka_unit_test(warnings_come_in_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
