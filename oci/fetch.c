@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/printable.h"
 #include "oci/fetch_own.h"
+#include "oci/notes.h"
 #include "oci/unpack.h"
 
 /* -- stopping -- */
@@ -69,6 +70,18 @@ int fetch_outcome(struct fetch *fetch, struct husk_error *err)
 
 /* -- the root -- */
 
+/* A tree that is all of the image need not be made a second time. */
+static int try_layer_as_root(struct fetch *fetch, struct store_making *making,
+			     bool *ret_done, struct husk_error *err)
+{
+	const struct digest *diff_id = fetch->config.diff_ids;
+	CLEANUP_FD int layer = -1;
+	int r = store_open_layer(fetch->store, diff_id, &layer, err);
+
+	*ret_done = r == 0 && notes_are_empty(layer);
+	return *ret_done ? store_root_is_layer(making, diff_id, err) : r;
+}
+
 static int merge(struct fetch *fetch, int root, struct husk_error *err)
 {
 	size_t count = fetch->config.diff_id_count, opened = 0;
@@ -94,6 +107,7 @@ static int make_root(struct fetch *fetch, const struct digest *chain,
 	struct fetch_layer waiter = {.fetch = fetch, .index = SIZE_MAX};
 	struct store_making *making = NULL;
 	int root = -1, r;
+	bool is_done;
 
 	if (store_has_root(fetch->store, chain))
 		return 0;
@@ -103,7 +117,10 @@ static int make_root(struct fetch *fetch, const struct digest *chain,
 	if (r < 0 || !making)
 		return r;
 	/* An image without layers is an empty root. */
-	if (fetch->config.diff_id_count > 0)
+	is_done = fetch->config.diff_id_count == 0;
+	if (fetch->config.diff_id_count == 1)
+		r = try_layer_as_root(fetch, making, &is_done, err);
+	if (r == 0 && !is_done)
 		r = merge(fetch, root, err);
 	if (r == 0)
 		r = fetch_is_cancelled(fetch) ? fetch_outcome(fetch, err)

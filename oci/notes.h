@@ -53,4 +53,7 @@ int notes_write(struct notes *notes, struct dirs *dirs, int dir, struct husk_err
  * file is damaged. */
 int notes_read(struct notes *notes, struct dirs *dirs, int dir, struct husk_error *err);
 
+/* Whether dir/notes has nothing to say: then dir/tree is all that the layer is. */
+bool notes_are_empty(int dir);
+
 #endif

@@ -286,3 +286,15 @@ int notes_read(struct notes *notes, struct dirs *dirs, int dir, struct husk_erro
 	}
 	return rc;
 }
+
+bool notes_are_empty(int dir)
+{
+	/* One record, of the root itself, which the layer has or implies. */
+	static const char said[] = "husk notes 1\nd0 ", implied[] = "husk notes 1\ni0 ";
+	char text[sizeof(said) + 1];
+	CLEANUP_FD int fd = openat(dir, "notes", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && fd_read_full(fd, text, sizeof(text)) == sizeof(said) &&
+	       (memcmp(text, said, sizeof(said)) == 0 ||
+		memcmp(text, implied, sizeof(implied)) == 0);
+}

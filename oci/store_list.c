@@ -176,8 +176,8 @@ int store_find_digest(struct store *store, const char *prefix, struct store_imag
 		      struct husk_error *err)
 {
 	struct husk_error damage;
-	struct store_image *images;
-	size_t count;
+	struct store_image *images = NULL;
+	size_t count = 0;
 	int r = check_prefix(prefix, err);
 
 	if (r < 0)

@@ -24,9 +24,9 @@ struct tidy {
  * be read might need anything: then nothing goes. */
 static int mark_names(struct tidy *tidy, const char *except, struct husk_error *err)
 {
-	struct store_image *images;
+	struct store_image *images = NULL;
 	struct husk_error why = {0};
-	size_t count;
+	size_t count = 0;
 	int r = store_list_images(tidy->store, &images, &count, &why);
 
 	if (r < 0) {
@@ -223,12 +223,14 @@ static int check_unused(const struct tidy *tidy, const struct store_image *image
 	return r;
 }
 
-static int remove_name(const struct tidy *tidy, const char *name, struct husk_error *err)
+static int remove_name(const struct tidy *tidy, const char *name, uint64_t *ret_freed,
+		       struct husk_error *err)
 {
 	int dir = tidy->store->part[STORE_IMAGES];
 	char file[STORE_NAME_FILE];
 
 	store_name_file(name, file);
+	*ret_freed = store_weigh(dir, file);
 	if (unlinkat(dir, file, 0) < 0 || fsync(dir) < 0)
 		return store_error(tidy->store, errno, err, "cannot remove images/%s",
 				   file);
@@ -240,7 +242,7 @@ int store_remove_image(struct store *store, const char *name, uint64_t *ret_free
 {
 	struct store_image image = {0};
 	struct tidy tidy;
-	uint64_t freed;
+	uint64_t freed = 0;
 	int r = begin(&tidy, store, err);
 
 	if (r < 0)
@@ -251,11 +253,11 @@ int store_remove_image(struct store *store, const char *name, uint64_t *ret_free
 	if (r == 0)
 		r = check_unused(&tidy, &image, err);
 	if (r == 0)
-		r = remove_name(&tidy, name, err);
+		r = remove_name(&tidy, name, &freed, err);
 	if (r == 0)
 		r = tidy_all(&tidy, err);
 	store_image_deinit(&image);
-	freed = finish(&tidy);
+	freed += finish(&tidy);
 	if (r == 0 && ret_freed)
 		*ret_freed = freed;
 	return r;
