@@ -13,8 +13,9 @@
  *	files list N COUNT
  *		husk_session_list of the same files
  *
- *	files write|plain-write|read|plain-read N COUNT SIZE
- *		COUNT files of SIZE bytes, by the session and by plain calls
+ *	files write|plain-write|plain-replace|read|plain-read N COUNT SIZE
+ *		COUNT files of SIZE bytes, by the session and by plain calls: replace
+ *		writes another file and renames it over the old one
  *
  *	files capture|plain-capture N MIB
  *		MIB mebibytes that a cat prints in a box, or outside; 64 are kept
@@ -155,18 +156,32 @@ static void do_write(struct work *w)
 	}
 }
 
+static void write_plainly(struct work *w, const char *name)
+{
+	int fd = openat(w->root, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, w->data, w->size) != (ssize_t)w->size || close(fd) < 0)
+		fail(name);
+}
+
 static void plain_write(struct work *w)
 {
 	char name[32];
 
 	for (long i = 0; i < w->count; i++) {
-		int fd;
-
 		name_of(i, name);
-		fd =
-		    openat(w->root, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (fd < 0 || write(fd, w->data, w->size) != (ssize_t)w->size ||
-		    close(fd) < 0)
+		write_plainly(w, name);
+	}
+}
+
+static void plain_replace(struct work *w)
+{
+	char name[32];
+
+	for (long i = 0; i < w->count; i++) {
+		name_of(i, name);
+		write_plainly(w, "io/new");
+		if (renameat(w->root, "io/new", w->root, name) < 0)
 			fail(name);
 	}
 }
@@ -289,6 +304,7 @@ static const struct kind {
     {"list", make_tree, do_list, 1},
     {"plain-capture", make_big, plain_capture, 1},
     {"plain-read", make_io_full, plain_read, 1},
+    {"plain-replace", make_io, plain_replace, 1},
     {"plain-write", make_io, plain_write, 1},
     {"read", make_io_full, do_read, 1},
     {"stat", make_tree, do_stat, 1},
