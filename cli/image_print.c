@@ -116,7 +116,7 @@ int cli_images_json(FILE *out, const husk_images *images)
 
 /* -- details ------------------------------------------------------------------------ */
 
-static void put_value(FILE *out, int depth, const char *name, const json_t *value);
+static void put_value(FILE *out, int depth, const char *name, json_t *value);
 
 static void put_label(FILE *out, int depth, const char *name)
 {
@@ -146,7 +146,7 @@ static void put_scalar(FILE *out, const json_t *value)
 static void put_list(FILE *out, int depth, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *value = json_array_get(list, i);
+		json_t *value = json_array_get(list, i);
 
 		if (json_is_object(value) || json_is_array(value)) {
 			put_value(out, depth, "-", value);
@@ -157,18 +157,16 @@ static void put_list(FILE *out, int depth, const json_t *list)
 	}
 }
 
-static void put_object(FILE *out, int depth, const json_t *object)
+static void put_object(FILE *out, int depth, json_t *object)
 {
-	const char *name;
-	json_t *value;
-
-	/* The library's own object is only read; its iterator wants it not const. */
-	json_object_foreach((json_t *)(uintptr_t)object, name, value)
-	    put_value(out, depth, name, value);
+	for (void *at = json_object_iter(object); at;
+	     at = json_object_iter_next(object, at))
+		put_value(out, depth, json_object_iter_key(at),
+			  json_object_iter_value(at));
 }
 
 /* The library's JSON is of bounded depth. */
-static void put_value(FILE *out, int depth, const char *name, const json_t *value)
+static void put_value(FILE *out, int depth, const char *name, json_t *value)
 {
 	put_label(out, depth, name);
 	if (json_is_object(value) && json_object_size(value) > 0) {

@@ -216,21 +216,27 @@ static const char *skip_name(const char *text)
 	return size > 0 ? text + size + strspn(text + size, more) : NULL;
 }
 
+static const char *skip_id_or_name(const char *text)
+{
+	const char *end = skip_id(text);
+
+	return end ? end : skip_name(text);
+}
+
 static int set_user(const struct cli_option *option, struct cli_settings *settings,
 		    char *value, struct husk_error *err)
 {
-	const char *end = value;
+	const char *end = skip_id_or_name(value);
 
-	for (int part = 0; part < 2 && end; part++) {
-		if (part == 1 && *end++ != ':')
-			break;
-		end = skip_id(end) ? skip_id(end) : skip_name(end);
-		if (end && *end == '\0')
-			return set_text(option, settings, value, err);
-	}
-	return refuse(option, value,
-		      "not UID or UID:GID in decimal, and no NAME or NAME:GROUP", err);
+	if (end && *end == ':')
+		end = skip_id_or_name(end + 1);
+	if (!end || *end != '\0')
+		return refuse(option, value,
+			      "neither UID or UID:GID in decimal nor NAME or NAME:GROUP",
+			      err);
+	return set_text(option, settings, value, err);
 }
+
 static int set_workdir(const struct cli_option *option, struct cli_settings *settings,
 		       char *value, struct husk_error *err)
 {

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-	SAMPLE_US = 250000, /* between two samples of a rate */
+	SAMPLE_US = 250000,   /* between two samples of a rate */
+	LEFT_MAX_S = 90 * 60, /* what is longer is a guess */
 	BAR_MAX = 30,
 	BAR_MIN = 6,
 	LAYER_TEXT = 66, /* columns of a layer's line besides its bar */
@@ -161,14 +162,12 @@ static void put_speed(char *text, size_t capacity, const struct cli_rate *rate,
 		return;
 	cli_progress_bytes(speed, sizeof(speed), (uint64_t)rate->per_second);
 	left = total > done ? (double)(total - done) / rate->per_second : 0;
-	if (left < 1)
+	if (left < 1 || left > LEFT_MAX_S)
 		(void)snprintf(text, capacity, "%s/s", speed);
 	else if (left < 90)
 		(void)snprintf(text, capacity, "%s/s, %.0f s left", speed, left);
-	else if (left < 90 * 60)
-		(void)snprintf(text, capacity, "%s/s, %.0f min left", speed, left / 60);
 	else
-		(void)snprintf(text, capacity, "%s/s", speed);
+		(void)snprintf(text, capacity, "%s/s, %.0f min left", speed, left / 60);
 }
 
 /* Text of ours and escaped text, which may be UTF-8: cut where a character begins, and
@@ -222,7 +221,6 @@ static void put_bar(char *bar, size_t width, uint64_t done, uint64_t total)
 static void put_layer(const struct cli_progress_layer *layer, size_t columns, char *line)
 {
 	static const char *const words[] = {
-	    [CLI_LAYER_UNKNOWN] = "to come",
 	    [CLI_LAYER_WAITING] = "another process is fetching it",
 	    [CLI_LAYER_FOUND] = "there already",
 	    [CLI_LAYER_DONE] = "done",
@@ -254,6 +252,8 @@ static void put_layer(const struct cli_progress_layer *layer, size_t columns, ch
 /* Where not all layers find room, those that move go first. */
 static bool is_shown(const struct cli_progress_layer *layer, bool all)
 {
+	if (layer->state == CLI_LAYER_UNKNOWN)
+		return false;
 	return all || layer->state == CLI_LAYER_COMING ||
 	       layer->state == CLI_LAYER_WAITING;
 }

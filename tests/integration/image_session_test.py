@@ -6,9 +6,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
-import time
 
 from harness import check, contains, equal, test
 from integration import images
@@ -303,17 +303,18 @@ def a_users_box_on_the_machines_store(t):
 
 @test
 def a_pull_that_is_stopped(t):
-    """Ctrl-C while nobody answers: 130 at once, and nothing in the store."""
+    """Ctrl-C while nobody answers: 130 at once, nothing on the screen or in the store."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
         reference = f"127.0.0.1:{server.getsockname()[1]}/a:b"
-        with subprocess.Popen([t.command, "pull", reference], env={**t.env, **store(t)},
-                              stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            connection, _ = server.accept()
-            time.sleep(0.2)
-            process.send_signal(2)
-            out, err = process.communicate(timeout=RUNNING_S)
-            connection.close()
-        equal((process.returncode, out, err), (130, b"", b""))
+        for words in (("pull", reference), ("run", "--image", reference, "--", "true"),
+                      ("setup", "--image", reference, "--workspace", "w", "true")):
+            with subprocess.Popen([t.command, *words], env={**t.env, **store(t)}, cwd=t.tmp,
+                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                connection, _ = server.accept()
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=RUNNING_S)
+                connection.close()
+            equal((process.returncode, out, err), (130, b"", b""), words)
     equal(t.husk("image", "ls", "--json", env=store(t)).json, [])
