@@ -40,11 +40,18 @@ OPT_LD := -fsanitize=thread
 else ifeq ($(VARIANT),coverage)
 OPT := -O0 -g --coverage -DHUSK_TEST_HOOKS
 OPT_LD := --coverage
+else ifeq ($(VARIANT),fuzz)
+# For make fuzz: libFuzzer is clang's. The warnings that count are gcc's.
+CC := clang
+OPT := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer -DHUSK_TEST_HOOKS
+OPT_LD := -fsanitize=address,undefined
+WARN += -Wno-error
 else ifeq ($(VARIANT),hooks)
 # The release build plus the switches that tests use to make set-up steps fail.
 OPT := -O2 -g $(HARDEN) -DHUSK_TEST_HOOKS
 else
-$(error VARIANT is one of release, hooks, asan, tsan, coverage)
+$(error VARIANT is one of release, hooks, asan, tsan, coverage, fuzz)
 endif
 CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR)"' \
 	-DHUSK_DATADIR='"$(PREFIX)/share/husk"' \
@@ -91,7 +98,7 @@ $(GEN)/version.h: Makefile
 # sanitizer, nothing that calls out.
 $(OBJ)/runtime/stub.o $(OBJ)/runtime/probe_tries.o $(OBJ)/oci/program_child.o: CFLAGS := $(filter-out -fstack-protector% -fstack-clash-protection \
 	-fsanitize=% -fno-sanitize% --coverage,$(CFLAGS)) -fno-stack-protector -ffreestanding \
-	-fno-tree-loop-distribute-patterns
+	$(if $(filter fuzz,$(VARIANT)),,-fno-tree-loop-distribute-patterns)
 
 # The program that becomes PID 1: static, freestanding, the same in every variant but for
 # the test switches.

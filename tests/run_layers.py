@@ -37,6 +37,7 @@ def layers(root):
         Program(name, (f"tests/lint/{name}",)) for name in LINTS), 15)]
     found.append(Layer("frame", (), (Program("selftest", ("tests/harness/selftest",)),), 5))
     found += [unit(root, variant) for variant in ("hooks", "asan")]
+    found += [corpus(root, variant) for variant in ("hooks", "asan")]
     found += [suite("integration", variant, who)
               for variant in ("hooks", "asan") for who in WHO_ALL]
     found += [suite("hostile", "release", who) for who in ("user", "root")]
@@ -56,6 +57,15 @@ def unit(root, variant):
     names = sorted(p.stem for p in pathlib.Path(root, "tests/unit").glob("*_test.c"))
     programs = tuple(Program(n, (f"{out(variant)}/tests/unit/{n}",)) for n in names)
     return Layer(f"unit-{variant}", (variant,), programs, 10)
+
+
+def corpus(root, variant):
+    """Every fuzz target over the inputs that are kept for it."""
+    names = sorted(p.stem for p in pathlib.Path(root, "tests/fuzz").glob("fuzz_*.c"))
+    programs = tuple(Program(n, (f"{out(variant)}/tests/fuzz/{n}",
+                                 "tests/fuzz/corpus/" + n.removeprefix("fuzz_")))
+                     for n in names)
+    return Layer(f"corpus-{variant}", (variant,), programs, 5)
 
 
 def suite(name, variant, who):

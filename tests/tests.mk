@@ -13,8 +13,18 @@ $(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_LINK)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) $(if $(findstring oracle,$@),-lseccomp) -lcmocka -o $@
 
-.SECONDARY: $(UNIT_OBJ)
--include $(UNIT_OBJ:.o=.d)
+# A fuzz target is one function. libFuzzer drives it in the variant fuzz; in the others
+# tests/fuzz/driver.c does, which runs it over its corpus.
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_OBJ := $(FUZZ_SRC:%.c=$(OBJ)/%.o)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(OUT)/%)
+FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer,$(OBJ)/tests/fuzz/driver.o)
+$(OUT)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(filter %.o,$(FUZZ_DRIVER)) $(UNIT_LINK)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $(filter -%,$(FUZZ_DRIVER)) $^ $(LIBS) -o $@
+
+.SECONDARY: $(UNIT_OBJ) $(FUZZ_OBJ) $(OBJ)/tests/fuzz/driver.o
+-include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)
 
 .PHONY: help
 help:
@@ -28,6 +38,7 @@ help:
 	'make layers          list the layers' \
 	'make lint            the checks of the source alone' \
 	'make format          lay out the C files as .clang-format says' \
+	'make fuzz            every fuzz target for FUZZ_SECONDS (60); FUZZ="NAME..." for some' \
 	'make coverage        unit and integration tests on the coverage variant, summed up' \
 	'make examples        build the programs of examples/' \
 	'make docs            the reference of the C interface, from the headers, into build/docs' \
@@ -44,8 +55,9 @@ deps:
 deps-build:
 	@tests/deps build
 
-.PHONY: unit-build
-unit-build: $(UNIT_BIN)
+.PHONY: unit-build fuzz-build
+unit-build: $(UNIT_BIN) $(FUZZ_BIN)
+fuzz-build: $(FUZZ_BIN)
 
 # What tests/lint/analyse gives to the analysers.
 .PHONY: print-cppflags
@@ -63,6 +75,13 @@ lint: deps
 	@/usr/bin/python3 tests/run lint
 layers:
 	@/usr/bin/python3 tests/run --list
+
+FUZZ_SECONDS ?= 60
+FUZZ ?=
+.PHONY: fuzz
+fuzz:
+	@tests/deps build fuzz
+	@tests/fuzz/run --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 .PHONY: coverage
 coverage: deps
