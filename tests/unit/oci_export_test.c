@@ -143,11 +143,10 @@ static void only_files_are_replaced(void **state)
 static size_t names_below(void)
 {
 	CLEANUP_FD int fd = openat(place_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fdopendir(fd);
+	DIR *dir = fdopendir(fd_take(&fd));
 	size_t count = 0;
 
 	assert_non_null(dir);
-	fd = -1;
 	while (readdir(dir))
 		count++;
 	(void)closedir(dir);

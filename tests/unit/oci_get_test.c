@@ -26,7 +26,7 @@ static int get(const char *reference, int32_t pull, char name[256],
 	return r;
 }
 
-static void gets(const char *reference, int32_t pull, int code)
+static void gives(const char *reference, int32_t pull, int code)
 {
 	struct husk_error err = {0};
 	char name[256];
@@ -49,13 +49,13 @@ static void what_is_there_needs_no_registry(void **state)
 
 	(void)state;
 	store_has(&made, NOWHERE ":1");
-	gets(NOWHERE ":1", HUSK_PULL_MISSING, 0);
-	gets(NOWHERE ":1", HUSK_PULL_NEVER, 0);
-	gets(NOWHERE ":1", HUSK_PULL_ALWAYS, ASKED);
-	gets(NOWHERE ":2", HUSK_PULL_MISSING, ASKED);
-	gets(NOWHERE ":2", HUSK_PULL_NEVER, HUSK_E_IMAGE);
+	gives(NOWHERE ":1", HUSK_PULL_MISSING, 0);
+	gives(NOWHERE ":1", HUSK_PULL_NEVER, 0);
+	gives(NOWHERE ":1", HUSK_PULL_ALWAYS, ASKED);
+	gives(NOWHERE ":2", HUSK_PULL_MISSING, ASKED);
+	gives(NOWHERE ":2", HUSK_PULL_NEVER, HUSK_E_IMAGE);
 	/* A failed pull leaves what was there. */
-	gets(NOWHERE ":1", HUSK_PULL_MISSING, 0);
+	gives(NOWHERE ":1", HUSK_PULL_MISSING, 0);
 }
 
 static void a_digest_is_never_asked_for_again(void **state)
@@ -71,12 +71,12 @@ static void a_digest_is_never_asked_for_again(void **state)
 	(void)snprintf(tagged, sizeof(tagged), NOWHERE ":9@%s", made.manifest_digest);
 	(void)snprintf(wrong, sizeof(wrong), NOWHERE ":1@%s", other.manifest_digest);
 	for (int32_t pull = HUSK_PULL_MISSING; pull <= HUSK_PULL_ALWAYS; pull++) {
-		gets(pinned, pull, 0);
-		gets(tagged, pull, 0);
+		gives(pinned, pull, 0);
+		gives(tagged, pull, 0);
 	}
 	/* The tag is there, the digest is not: the digest decides. */
-	gets(wrong, HUSK_PULL_MISSING, ASKED);
-	gets(wrong, HUSK_PULL_NEVER, HUSK_E_IMAGE);
+	gives(wrong, HUSK_PULL_MISSING, ASKED);
+	gives(wrong, HUSK_PULL_NEVER, HUSK_E_IMAGE);
 	assert_int_equal(oci_pull(pinned, &options, -1, &image, NULL), 0);
 	assert_string_equal(image.name, pinned);
 	store_image_deinit(&image);
@@ -91,13 +91,13 @@ static void digests_and_their_beginnings(void **state)
 
 	(void)state;
 	store_has(&made, "one");
-	gets(made.manifest_digest, HUSK_PULL_MISSING, 0);
-	gets(made.manifest_digest + 7, HUSK_PULL_MISSING, 0);
+	gives(made.manifest_digest, HUSK_PULL_MISSING, 0);
+	gives(made.manifest_digest + 7, HUSK_PULL_MISSING, 0);
 	(void)snprintf(part, sizeof(part), "%.12s", made.manifest_digest + 7);
-	gets(part, HUSK_PULL_NEVER, 0);
+	gives(part, HUSK_PULL_NEVER, 0);
 	(void)snprintf(part, sizeof(part), "%.13s", made.manifest_digest);
-	gets(part, HUSK_PULL_ALWAYS, 0);
-	gets("sha256:0000000", HUSK_PULL_MISSING, HUSK_E_IMAGE);
+	gives(part, HUSK_PULL_ALWAYS, 0);
+	gives("sha256:0000000", HUSK_PULL_MISSING, HUSK_E_IMAGE);
 }
 
 /* Two images whose digests begin alike are too rare to make; their records are not. */
@@ -165,9 +165,9 @@ static void what_comes_near_is_named(void **state)
 static void what_is_no_reference(void **state)
 {
 	(void)state;
-	gets("Python", HUSK_PULL_MISSING, HUSK_E_INVALID);
-	gets("oci:", HUSK_PULL_MISSING, HUSK_E_INVALID);
-	gets("a b", HUSK_PULL_NEVER, HUSK_E_INVALID);
+	gives("Python", HUSK_PULL_MISSING, HUSK_E_INVALID);
+	gives("oci:", HUSK_PULL_MISSING, HUSK_E_INVALID);
+	gives("a b", HUSK_PULL_NEVER, HUSK_E_INVALID);
 }
 
 static void stores(void **state)
@@ -269,7 +269,7 @@ static void removing_by_name_and_by_digest(void **state)
 	holds("two", "one");
 	assert_int_equal(oci_remove(made.manifest_digest, &options, &freed, &err), 0);
 	assert_true(freed > 0);
-	gets("two", HUSK_PULL_NEVER, HUSK_E_IMAGE);
+	gives("two", HUSK_PULL_NEVER, HUSK_E_IMAGE);
 }
 
 static void everything_about_an_image(void **state)
