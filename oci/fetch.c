@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/fetch.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,15 @@ static int fetch_all(struct fetch *fetch, const struct descriptor *top,
 	return r;
 }
 
+/* Whoever met the end of the disk: the remedy is the same. */
+static void add_remedy(struct husk_error *err)
+{
+	if (err && err->hint[0] == '\0' &&
+	    (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT))
+		error_hint(err, "make room where the image store is, for instance with "
+				"husk image prune, and pull again: what has come stays");
+}
+
 int fetch_image(struct store *store, const struct fetch_source *source,
 		const struct descriptor *top, const struct buffer *top_data,
 		const struct fetch_options *options, struct store_image *ret,
@@ -206,6 +216,8 @@ int fetch_image(struct store *store, const struct fetch_source *source,
 
 	(void)printable(fetch.where, sizeof(fetch.where), options->name);
 	r = fetch_all(&fetch, top, top_data, ret, err);
+	if (r < 0)
+		add_remedy(err);
 	image_config_deinit(&fetch.config);
 	manifest_deinit(&fetch.manifest);
 	free(fetch.told_ms);

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reads documents and computes digests, with every allocation failing once: each
- * gives HUSK_E_MEMORY or the right answer, and leaves nothing allocated. */
-#include "tests/unit/oci_json.h"
-
-#include <errno.h>
-
-#include "oci/config.h"
-#include "oci/digest.h"
-#include "oci/manifest.h"
-#include "oci/reference.h"
+/* The store and a fetch with every allocation failing once: each gives HUSK_E_MEMORY or
+ * the right answer, closes what it opened, and leaves a store that works. */
+#include "tests/unit/oci_fake.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
@@ -24,182 +17,129 @@ static void every_allocation_fails_once(void **state)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *old);
 
-/* Visible to the libraries, so that their calls come here too. */
-#define SEEN __attribute__((visibility("default")))
-
-static bool failing;	/* allocations are counted */
-static long allocation; /* how many there were */
+static atomic_bool failing;    /* allocations are counted */
+static atomic_long allocation; /* how many there were */
 static long fail_at;
-static long alive; /* allocated while counting, and not freed */
 
 static bool fails(void)
 {
-	if (!failing)
+	if (!atomic_load(&failing) || atomic_fetch_add(&allocation, 1) + 1 != fail_at)
 		return false;
-	if (++allocation == fail_at) {
-		errno = ENOMEM;
-		return true;
-	}
-	alive++;
-	return false;
+	errno = ENOMEM;
+	return true;
 }
 
-SEEN void *malloc(size_t size)
+void *malloc(size_t size)
 {
 	return fails() ? NULL : __libc_malloc(size);
 }
 
-SEEN void *calloc(size_t count, size_t size)
+void *calloc(size_t count, size_t size)
 {
 	return fails() ? NULL : __libc_calloc(count, size);
 }
 
-SEEN void *realloc(void *old, size_t size)
+void *realloc(void *old, size_t size)
 {
-	if (fails())
-		return NULL;
-	if (failing && old)
-		alive--;
-	return __libc_realloc(old, size);
+	return fails() ? NULL : __libc_realloc(old, size);
 }
 
-SEEN void free(void *old)
+void *reallocarray(void *old, size_t count, size_t size)
 {
-	if (failing && old)
-		alive--;
-	__libc_free(old);
+	return fails() ? NULL : __libc_realloc(old, count * size);
 }
 
-#define MANIFEST                                                              \
-	"{'schemaVersion':2,'config':" D(T_CONFIG, SHA_A, 2) ",'layers':[" D( \
-	    T_LAYER, SHA_A, 3) "," D(T_DOCKER_LAYER, SHA_B,                   \
-				     4) "],'annotations':{"                   \
-					"'a':'b','c':[1,2.5,null]}}"
-#define INDEX                                                          \
-	"{'manifests':[{'mediaType':'" T_MANIFEST "','digest':'" SHA_A \
-	"','size':1,'platform':{'os':'linux','architecture':'amd64'}}]}"
-#define CONFIG                                                                       \
-	"{'os':'linux','rootfs':{'diff_ids':['" SHA_A "','" SHA_B                    \
-	"']},'config':{'Env':['A=1','x','B=2'],'Cmd':['sh'],'Entrypoint':['a','b']," \
-	"'User':'u','WorkingDir':'/w'},'created':'now'}"
+/* The call may fail for want of memory, and for nothing else. */
+#define ALLOCATING(call)                                                               \
+	({                                                                             \
+		int r_;                                                                \
+                                                                                       \
+		atomic_store(&failing, true);                                          \
+		r_ = (call);                                                           \
+		atomic_store(&failing, false);                                         \
+		if (r_ != 0 && r_ != HUSK_E_MEMORY)                                    \
+			fail_msg("%s, allocation %ld: %d: %s: %s", #call, fail_at, r_, \
+				 place->err.where, place->err.message);                \
+		r_;                                                                    \
+	})
 
-static char *manifest_text, *index_text, *config_text;
+static const char name[] = "t.test/a:1";
 
-/* Each returns what the calls returned; everything that it got is released. */
-static int use_manifest(void)
+/* One round; returns how many allocations there were. */
+static long round_of(struct place *place, struct fake *fake)
 {
-	struct manifest manifest = {0};
-	int rc =
-	    manifest_parse(manifest_text, strlen(manifest_text), "doc", &manifest, NULL);
+	struct fetch_options options = fake_options(name);
+	struct store *store = NULL;
+	struct store_image *images = NULL, image;
+	int tree = -1, lease = -1;
+	uint64_t freed;
+	size_t count;
 
-	if (rc == 0 && manifest.layer_count != 2)
-		rc = 1;
-	manifest_deinit(&manifest);
-	return rc;
-}
-
-static int use_index(void)
-{
-	const struct platform wanted = {"linux", "amd64", ""};
-	const struct descriptor *chosen = NULL;
-	struct husk_error err = {0};
-	struct index index = {0};
-	int rc = index_parse(index_text, strlen(index_text), "doc", &index, &err);
-
-	if (rc == 0)
-		rc = index_choose(&index, &wanted, "doc", &chosen, &err);
-	if (rc == 0 && chosen->size != 1)
-		rc = 1;
-	index_deinit(&index);
-	return rc == 0 || rc == err.code ? rc : 2;
-}
-
-static int use_config(void)
-{
-	struct image_config config = {0};
-	struct digest chain;
-	int rc =
-	    image_config_parse(config_text, strlen(config_text), "doc", &config, NULL);
-
-	if (rc == 0)
-		rc = image_config_chain(&config, 2, &chain, NULL);
-	if (rc == 0 && (!config.env[1] || config.env[2]))
-		rc = 1;
-	image_config_deinit(&config);
-	return rc;
-}
-
-static int use_digest(void)
-{
-	struct digest small, large;
-	int rc = digest_of(DIGEST_SHA256, "abc", 3, &small, NULL);
-
-	if (rc < 0)
-		return rc;
-	rc = digest_of(DIGEST_SHA512, "abc", 3, &large, NULL);
-	if (rc < 0)
-		return rc;
-	return strncmp(small.hex, "ba7816bf", 8) == 0 &&
-		       strncmp(large.hex, "ddaf35a1", 8) == 0
-		   ? 0
-		   : 1;
-}
-
-/* A name needs no memory at all. */
-static int use_reference(void)
-{
-	struct reference reference;
-	int rc = reference_parse("h.x:1/a:t@" SHA_A, &reference, NULL);
-
-	return allocation > 0 ? 1 : rc;
+	atomic_store(&allocation, 0);
+	if (ALLOCATING(store_open(place->store, STORE_WRITE, &store, &place->err)) != 0)
+		OK(store_open(place->store, STORE_WRITE, &store, &place->err));
+	if (ALLOCATING(fake_fetch(fake, store, &options, &place->err)) != 0) {
+		assert_int_equal(place_count(place, "images"), 0);
+		assert_int_equal(place_count(place, "tmp"), 0);
+		OK(fake_fetch(fake, store, &options, &place->err));
+	}
+	if (ALLOCATING(store_list_images(store, &images, &count, &place->err)) == 0) {
+		assert_int_equal(count, 1);
+		store_images_free(images, count);
+	}
+	if (ALLOCATING(store_find_image(store, name, &image, &place->err)) != 0)
+		OK(store_find_image(store, name, &image, &place->err));
+	if (ALLOCATING(
+		store_root_lease(store, &image.chain, &tree, &lease, &place->err)) == 0) {
+		(void)close(tree);
+		(void)close(lease);
+	}
+	store_image_deinit(&image);
+	if (ALLOCATING(store_prune(store, NULL, NULL, &place->err)) != 0)
+		assert_int_equal(place_count(place, "roots"), 1);
+	if (ALLOCATING(store_remove_image(store, name, &freed, &place->err)) != 0)
+		OK(store_remove_image(store, name, &freed, &place->err));
+	OK(store_prune(store, NULL, NULL, &place->err));
+	assert_int_equal(place_count(place, "blobs/sha256"), 0);
+	assert_int_equal(place_count(place, "layers"), 0);
+	assert_int_equal(place_count(place, "roots"), 0);
+	(void)store_close(store);
+	/* What could not be removed is swept by the next who comes. */
+	(void)store_close(place_open(place, STORE_WRITE));
+	assert_int_equal(place_count(place, "tmp"), 0);
+	return atomic_load(&allocation);
 }
 
 static void every_allocation_fails_once(void **state)
 {
-	static int (*const uses[])(void) = {use_digest, use_reference, use_manifest,
-					    use_index, use_config};
-	int failed = 0;
-	(void)state;
+	struct place *place = *state;
+	struct fake_blob *layers[2];
+	struct fake fake;
+	long count;
+	int fds;
 
-	manifest_text = json_of(MANIFEST);
-	index_text = json_of(INDEX);
-	config_text = json_of(CONFIG);
-	for (size_t i = 0; i < COUNT(uses); i++) {
-		long rounds = 0;
-		int rc;
-
-		allocation = 0;
-		assert_int_equal(uses[i](), 0); /* what is allocated once for good */
-		do {
-			allocation = alive = 0;
-			fail_at = ++rounds;
-			failing = true;
-			rc = uses[i]();
-			failing = false;
-			if (rc != 0 && rc != HUSK_E_MEMORY)
-				fail_msg("use %zu, allocation %ld: %d", i, rounds, rc);
-			if (alive != 0)
-				fail_msg("use %zu, allocation %ld: %ld left", i, rounds,
-					 alive);
-			failed += rc != 0;
-		} while (allocation >= rounds);
-		assert_int_equal(rc, 0);
+	fake_init(&fake);
+	layers[0] = fake_add_layer(&fake, "a", 3000);
+	layers[1] = fake_add_layer(&fake, "b", 3000);
+	(void)fake_image(&fake, "amd64", layers, 2, NULL);
+	count = round_of(place, &fake); /* what is loaded once is loaded now */
+	count = round_of(place, &fake);
+	fds = open_fds();
+	assert_true(count > 100);
+	for (fail_at = 1; fail_at <= count + 20; fail_at++) {
+		(void)round_of(place, &fake);
+		assert_int_equal(open_fds(), fds);
 	}
-	assert_true(failed > 100);
-	free(manifest_text);
-	free(index_text);
-	free(config_text);
+	fake_deinit(&fake);
 }
 
 #endif
 
 int main(void)
 {
-	const struct CMUnitTest oci_memory[] = {
-	    cmocka_unit_test(every_allocation_fails_once),
-	};
+	const struct CMUnitTest tests[] = {PLACE_TEST(every_allocation_fails_once)};
 
-	return cmocka_run_group_tests(oci_memory, NULL, NULL);
+	place_in_memory = true;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
