@@ -28,6 +28,7 @@ struct tar {
 /* libarchive asks for more; the frame looks at it first. */
 static la_ssize_t read_more(struct archive *archive, void *user, const void **ret)
 {
+	static const char zeros[TAR_BLOCK];
 	struct tar *tar = user;
 	ssize_t size;
 
@@ -35,6 +36,10 @@ static la_ssize_t read_more(struct archive *archive, void *user, const void **re
 	if (tar->ended)
 		return 0;
 	size = tar->source.next(tar->source.user, ret, &tar->why);
+	if (size == 0 && tar_frame_missing(&tar->frame) > 0) {
+		*ret = zeros;
+		size = (ssize_t)tar_frame_missing(&tar->frame);
+	}
 	if (size < 0)
 		tar->failed = (int)size;
 	else if (size == 0)

@@ -324,6 +324,7 @@ static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error
 	rc = add_member(frame, err);
 	forget(frame);
 	frame->skip = padded(content);
+	frame->padding = (size_t)(frame->skip - content);
 	frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
 	if (type == 'S' && frame->block[AT_GNU_EXTENDED]) {
 		frame->after = frame->skip;
@@ -427,6 +428,14 @@ int tar_frame_feed(struct tar_frame *frame, const void *data, size_t size,
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+size_t tar_frame_missing(const struct tar_frame *frame)
+{
+	bool content_is_there =
+	    frame->state == FRAME_SKIP && frame->skip <= frame->padding;
+
+	return content_is_there ? (size_t)frame->skip : 0;
 }
 
 int tar_frame_finish(const struct tar_frame *frame, struct husk_error *err)

@@ -132,6 +132,27 @@ static void no_shell_no_command(void **state)
 	starts("linked", "/bin/sh");
 }
 
+/* umoci leaves out the last padding and the end marker; other readers take it too. */
+static void a_tar_without_its_last_padding(void **state)
+{
+	CLEANUP_BUFFER struct buffer tar = BUFFER_INIT(TEXT_MAX);
+	CLEANUP_BUFFER struct buffer packed = BUFFER_INIT(TEXT_MAX);
+
+	(void)state;
+	tar_file(&tar, "bin/sh", "#!");
+	tar_file(&tar, "name", "whole");
+	tar.size -= 512 - strlen("whole");
+	put_buffer("short", &tar);
+	imports("short", "short", 1);
+	holds("short", "whole");
+	gzip(&packed, &tar);
+	put_buffer("short.gz", &packed);
+	imports("short.gz", "short:gz", 1);
+	tar.size--;
+	put_buffer("cut", &tar);
+	refuses("cut", "cut", HUSK_E_IMAGE, "truncated");
+}
+
 /* A file system may have a manifest.json of its own. */
 static void files_that_only_look_like_an_archive(void **state)
 {
@@ -171,7 +192,7 @@ static void other_files_are_named(void **state)
 	put_buffer("text.gz", &packed);
 	refuses("text.gz", "x", HUSK_E_IMAGE, "is not a tar");
 	tar_file(&tar, "name", "cut");
-	put_file("cut", tar.data, 700);
+	put_file("cut", tar.data, 513);
 	refuses("cut", "x", HUSK_E_IMAGE, "");
 	tar.data[0] = 'N';
 	put_buffer("bent", &tar);
@@ -504,6 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    CASE(a_root_file_system),
 	    CASE(no_shell_no_command),
+	    CASE(a_tar_without_its_last_padding),
 	    CASE(files_that_only_look_like_an_archive),
 	    CASE(other_files_are_named),
 	    CASE(docker_archives),
