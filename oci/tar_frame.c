@@ -6,7 +6,6 @@
 
 #include "base/printable.h"
 #include "oci/bounds.h"
-#include "oci/tar_pax.h"
 
 /* Offsets in a header, POSIX.1-2017 pax, "ustar Interchange Format". */
 enum {
@@ -20,6 +19,7 @@ enum {
 	AT_MAGIC = 257,
 	AT_PREFIX = 345,
 	PREFIX = 155,
+	AT_GNU_SPARSE = 386,	  /* of a header of type S: four pieces */
 	AT_GNU_EXTENDED = 482,	  /* of a header of type S: sparse headers follow */
 	AT_SPARSE_EXTENDED = 504, /* of a sparse header: another one follows */
 };
@@ -143,6 +143,7 @@ static void forget(struct tar_frame *frame)
 	frame->begun = frame->have_pax = frame->have_size = false;
 	frame->path.size = frame->link.size = 0;
 	frame->path_from = frame->link_from = 0;
+	frame->sparse = (struct pax_sparse){0};
 }
 
 static int begin_extension(struct tar_frame *frame, char type, int64_t size,
@@ -212,6 +213,9 @@ static int use_pax(void *user, const char *key, const char *value, size_t size)
 	if (use->global && (i < count || !strncmp(key, "GNU.sparse.", 11)))
 		return damaged(frame, use->err,
 			       "a global header that renames or resizes entries");
+	if (pax_sparse_take(&frame->sparse, key, value, size) < 0)
+		return damaged(frame, use->err,
+			       "a pax header of a sparse file that is none");
 	if (i == count)
 		return 0;
 	if (use->seen & 1U << i)
@@ -308,6 +312,53 @@ static int add_member(struct tar_frame *frame, struct husk_error *err)
 	return 0;
 }
 
+/* Count what the pieces of a GNU sparse map hold. */
+static int count_pieces(struct tar_frame *frame, const unsigned char *piece, int count,
+			struct husk_error *err)
+{
+	for (; count > 0 && piece[0]; count--, piece += 2 * NUMBER) {
+		int64_t size = number(piece + NUMBER);
+
+		if (size < 0 || size > (int64_t)OCI_MAX_LAYER_BYTES)
+			return damaged(frame, err, "a sparse map that is none");
+		frame->mapped += (uint64_t)size;
+	}
+	return 0;
+}
+
+/* The map is complete; readers differ where it does not fit the content. */
+static int end_map(struct tar_frame *frame, struct husk_error *err)
+{
+	frame->skip = frame->after;
+	frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
+	return frame->mapped == frame->stored
+		   ? 0
+		   : damaged(frame, err, "a sparse map that does not fit its content");
+}
+
+static int begin_map(struct tar_frame *frame, uint64_t content, struct husk_error *err)
+{
+	int rc;
+
+	frame->after = frame->skip;
+	frame->stored = content;
+	frame->mapped = 0;
+	rc = count_pieces(frame, frame->block + AT_GNU_SPARSE, 4, err);
+	if (rc < 0)
+		return rc;
+	frame->state = FRAME_SPARSE;
+	return frame->block[AT_GNU_EXTENDED] ? 0 : end_map(frame, err);
+}
+
+static int more_map(struct tar_frame *frame, struct husk_error *err)
+{
+	int rc = count_pieces(frame, frame->block, 21, err);
+
+	if (rc < 0 || frame->block[AT_SPARSE_EXTENDED])
+		return rc;
+	return end_map(frame, err);
+}
+
 static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error *err)
 {
 	char type = (char)frame->block[AT_TYPE];
@@ -321,15 +372,15 @@ static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error
 		return error_set(err, HUSK_E_TOO_BIG, frame->where,
 				 "has an entry of %llu bytes (OCI_MAX_LAYER_BYTES)",
 				 (unsigned long long)content);
+	if (pax_sparse_check(&frame->sparse, content) < 0)
+		return damaged(frame, err, "an incomplete description of a sparse file");
 	rc = add_member(frame, err);
 	forget(frame);
 	frame->skip = padded(content);
 	frame->padding = (size_t)(frame->skip - content);
 	frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
-	if (type == 'S' && frame->block[AT_GNU_EXTENDED]) {
-		frame->after = frame->skip;
-		frame->state = FRAME_SPARSE;
-	}
+	if (rc == 0 && type == 'S')
+		rc = begin_map(frame, content, err);
 	return rc;
 }
 
@@ -404,12 +455,8 @@ static ssize_t take(struct tar_frame *frame, const unsigned char *data, size_t s
 		frame->state = FRAME_HEADER;
 	if (frame->filled == TAR_BLOCK) {
 		frame->filled = 0;
-		if (frame->state == FRAME_HEADER) {
-			rc = header(frame, err);
-		} else if (!frame->block[AT_SPARSE_EXTENDED]) {
-			frame->skip = frame->after;
-			frame->state = frame->skip ? FRAME_SKIP : FRAME_HEADER;
-		}
+		rc = frame->state == FRAME_HEADER ? header(frame, err)
+						  : more_map(frame, err);
 	}
 	return rc < 0 ? rc : (ssize_t)n;
 }

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "oci/tar_pax.h"
 
 enum {
 	TAR_BLOCK = 512,
@@ -36,8 +37,13 @@ struct tar_frame {
 	size_t filled;	/* of block */
 	uint64_t skip;	/* bytes of content and padding still to come */
 	uint64_t after; /* what skip becomes once the sparse headers are through */
+<<<<<<< HEAD
 	size_t padding; /* how many of the last bytes to skip only fill up the block */
 	char extension; /* type of the record that is being collected */
+=======
+	uint64_t stored, mapped; /* bytes of a sparse file: told, and counted */
+	char extension;		 /* type of the record that is being collected */
+>>>>>>> aaec1a8 (oci: refuse sparse files that are described in two ways)
 	size_t extension_size;
 	struct buffer collected;
 
@@ -47,6 +53,7 @@ struct tar_frame {
 	struct buffer path, link; /* size 0: not told */
 	int path_from;		  /* how strong: 1 long name, 2 pax, 3 pax sparse name */
 	int link_from;
+	struct pax_sparse sparse;
 
 	struct tar_member *first, **last; /* found, not taken yet */
 	uint64_t count;

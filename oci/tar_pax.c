@@ -70,3 +70,75 @@ int pax_parse(const char *data, size_t size,
 	}
 	return 0;
 }
+
+/* -- sparse files ------------------------------------------------------------------ */
+
+static const char *const sparse_keys[] = {"major",     "minor", "realsize", "size",
+					  "numblocks", "map",	"offset",   "numbytes"};
+enum { MAJOR, MINOR, REALSIZE, SIZE, NUMBLOCKS, MAP, OFFSET, NUMBYTES, SPARSE_KEYS };
+
+static int add_mapped(struct pax_sparse *sparse, const char *text, size_t size)
+{
+	uint64_t number;
+
+	if (pax_number(text, size, &number) < 0 || number > INT64_MAX - sparse->mapped)
+		return -EINVAL;
+	sparse->mapped += number;
+	return 0;
+}
+
+/* "OFFSET,SIZE,OFFSET,SIZE" */
+static int take_map(struct pax_sparse *sparse, const char *value, size_t size)
+{
+	const char *end = value + size;
+	int rc = 0;
+
+	for (int index = 0; value < end && rc == 0; index++) {
+		const char *comma = memchr(value, ',', (size_t)(end - value));
+		size_t length = (size_t)((comma ? comma : end) - value);
+		uint64_t offset;
+
+		rc = index % 2 ? add_mapped(sparse, value, length)
+			       : pax_number(value, length, &offset);
+		if (index % 2 == 0 && !comma)
+			return -EINVAL;
+		value += length + (comma ? 1 : 0);
+	}
+	return rc;
+}
+
+int pax_sparse_take(struct pax_sparse *sparse, const char *key, const char *value,
+		    size_t size)
+{
+	uint64_t number;
+	int which = 0;
+
+	if (strncmp(key, "GNU.sparse.", 11))
+		return 0;
+	while (which < SPARSE_KEYS && strcmp(key + 11, sparse_keys[which]))
+		which++;
+	if (which == SPARSE_KEYS)
+		return 0;
+	/* Version 0.0 says the last two once for every piece. */
+	if (sparse->seen & 1U << which && which != OFFSET && which != NUMBYTES)
+		return -EINVAL;
+	sparse->seen |= 1U << which;
+	if (which == MAP)
+		return take_map(sparse, value, size);
+	if (which == NUMBYTES)
+		return add_mapped(sparse, value, size);
+	return pax_number(value, size, &number);
+}
+
+int pax_sparse_check(const struct pax_sparse *sparse, uint64_t stored)
+{
+	const unsigned one = 1U << MAJOR | 1U << MINOR | 1U << REALSIZE;
+	const unsigned old = 1U << SIZE | 1U << NUMBLOCKS;
+	unsigned seen = sparse->seen, map = seen & (1U << MAP | 1U << NUMBYTES);
+
+	/* Version 1.0 has its map in the content. */
+	if (seen == 0 || seen == one)
+		return 0;
+	seen &= ~(1U << MAP | 1U << OFFSET | 1U << NUMBYTES);
+	return seen == old && map && sparse->mapped == stored ? 0 : -EINVAL;
+}
