@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -137,6 +138,25 @@ static int make_special(const struct placer *placer, int fd, const char *name,
 	return utimensat(fd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
+/* What the kernel would refuse with less clear words. */
+static int check_target(const struct placer *placer, const struct tar_entry *entry,
+			struct husk_error *err)
+{
+	char text[160];
+
+	if (entry->type != TAR_SYMLINK)
+		return 0;
+	(void)printable(text, sizeof(text), entry->path);
+	if (!*entry->link)
+		return error_set(err, HUSK_E_IMAGE, placer->where,
+				 "entry %s is a link to nothing", text);
+	if (strlen(entry->link) >= PATH_MAX)
+		return error_set(err, HUSK_E_TOO_BIG, placer->where,
+				 "entry %s is a link to a path of more than %d bytes",
+				 text, PATH_MAX - 1);
+	return 0;
+}
+
 /* A symlink or a FIFO. */
 static int place_special(struct placer *placer, struct dir_node *parent, const char *name,
 			 const struct tar_entry *entry, struct husk_error *err)
@@ -145,6 +165,9 @@ static int place_special(struct placer *placer, struct dir_node *parent, const c
 
 	if (fd < 0)
 		return placer_failed(placer, entry->path, -fd, err);
+	rc = check_target(placer, entry, err);
+	if (rc < 0)
+		return rc;
 	rc = make_special(placer, fd, name, entry);
 	if (rc == -EEXIST) {
 		rc = placer_clear(placer, parent, name);

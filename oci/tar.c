@@ -84,17 +84,25 @@ static int disagree(struct tar *tar, const char *path, struct husk_error *err)
 			 printable(text, sizeof(text), path));
 }
 
+/* A stream without a byte is an empty archive; libarchive takes it for none. */
+static bool is_empty(const struct tar *tar)
+{
+	return tar->ended && tar->frame.at == 0;
+}
+
 static int open_archive(struct tar *tar, struct husk_error *err)
 {
-	tar->archive = tar->lib->read_new();
+	const struct lib_archive *lib = tar->lib;
+	bool good;
+
+	tar->opened = true;
+	tar->archive = lib->read_new();
 	if (!tar->archive)
 		return error_oom(err, tar->source.where);
-	if (tar->lib->support_filter_none(tar->archive) != ARCHIVE_OK ||
-	    tar->lib->support_format_tar(tar->archive) != ARCHIVE_OK ||
-	    tar->lib->read_open(tar->archive, tar, NULL, read_more, NULL) != ARCHIVE_OK)
-		return refused(tar, err);
-	tar->opened = true;
-	return 0;
+	good = lib->support_filter_none(tar->archive) == ARCHIVE_OK &&
+	       lib->support_format_tar(tar->archive) == ARCHIVE_OK &&
+	       lib->read_open(tar->archive, tar, NULL, read_more, NULL) == ARCHIVE_OK;
+	return good || (is_empty(tar) && !tar->failed) ? 0 : refused(tar, err);
 }
 
 int tar_new(const struct tar_source *source, struct tar **ret, struct husk_error *err)
@@ -182,8 +190,9 @@ static int match(struct tar *tar, struct husk_error *err)
 
 static bool has_link(const struct tar *tar, const char *theirs)
 {
-	return theirs ? same_name(tar->member->link, theirs)
-		      : !is_ascii(tar->member->link);
+	const char *ours = tar->member->link;
+
+	return theirs ? same_name(ours, theirs) : !*ours || !is_ascii(ours);
 }
 
 static int type_of(struct tar *tar, enum tar_type *ret, struct husk_error *err)
@@ -259,29 +268,16 @@ static int end(struct tar *tar, struct husk_error *err)
 	return tar_frame_finish(&tar->frame, err);
 }
 
-/* A stream without a byte is an empty archive; libarchive takes it for none. */
-static int begin(struct tar *tar, struct husk_error *err)
-{
-	int rc = open_archive(tar, err);
-
-	if (rc == 0 && tar->ended && tar->frame.at == 0)
-		return 0;
-	return rc < 0 ? rc : 1;
-}
-
 int tar_next(struct tar *tar, struct tar_entry *ret, struct husk_error *err)
 {
-	int code, rc;
+	int code, rc = tar->opened ? 0 : open_archive(tar, err);
 
-	if (!tar->opened) {
-		rc = begin(tar, err);
-		if (rc <= 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	code = tar->lib->next_header(tar->archive, &tar->entry);
 	if (tar->failed)
 		return fail(tar, err);
-	if (code == ARCHIVE_EOF)
+	if (code == ARCHIVE_EOF || is_empty(tar))
 		return end(tar, err);
 	if (code != ARCHIVE_OK &&
 	    (code != ARCHIVE_WARN ||

@@ -368,10 +368,11 @@ static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error
 	/* Links, devices, directories and FIFOs have no content, whatever they say. */
 	if (type >= '1' && type <= '6')
 		content = 0;
-	if (content > OCI_MAX_LAYER_BYTES)
+	if (content > OCI_MAX_LAYER_BYTES || frame->sparse.size > OCI_MAX_LAYER_BYTES)
 		return error_set(err, HUSK_E_TOO_BIG, frame->where,
-				 "has an entry of %llu bytes (OCI_MAX_LAYER_BYTES)",
-				 (unsigned long long)content);
+				 "has an entry of more than %llu bytes "
+				 "(OCI_MAX_LAYER_BYTES)",
+				 (unsigned long long)OCI_MAX_LAYER_BYTES);
 	if (pax_sparse_check(&frame->sparse, content) < 0)
 		return damaged(frame, err, "an incomplete description of a sparse file");
 	rc = add_member(frame, err);

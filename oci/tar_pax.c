@@ -127,7 +127,11 @@ int pax_sparse_take(struct pax_sparse *sparse, const char *key, const char *valu
 		return take_map(sparse, value, size);
 	if (which == NUMBYTES)
 		return add_mapped(sparse, value, size);
-	return pax_number(value, size, &number);
+	if (pax_number(value, size, &number) < 0)
+		return -EINVAL;
+	if (which == REALSIZE || which == SIZE)
+		sparse->size = number;
+	return 0;
 }
 
 int pax_sparse_check(const struct pax_sparse *sparse, uint64_t stored)

@@ -21,6 +21,7 @@ int pax_number(const char *value, size_t size, uint64_t *ret);
  * Files". */
 struct pax_sparse {
 	unsigned seen;
+	uint64_t size;	 /* of the file, holes included */
 	uint64_t mapped; /* bytes that the map of versions 0.0 and 0.1 holds */
 };
 /* Take a record; others are passed over. -EINVAL where it is not what it should be. */
