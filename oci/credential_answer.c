@@ -35,16 +35,18 @@ static int take(const char *name, json_t *root, struct credentials *ret,
 	return 0;
 }
 
-int helper_parse(const char *name, const char *output, size_t size, bool ended,
+int helper_parse(const char *name, const char *output, size_t size, int status,
 		 struct credentials *ret, struct husk_error *err)
 {
 	json_t *root;
 	int rc;
 
 	/* It fails then, too; that it knows none is an answer. */
-	if (!ended && memmem(output, size, none, sizeof(none) - 1))
+	if (status != 0 && memmem(output, size, none, sizeof(none) - 1))
 		return 0;
-	if (!ended) {
+	root = json_loadb(output, size, JSON_REJECT_DUPLICATES, NULL);
+	if (status > 0 || (status < 0 && !json_is_object(root))) {
+		json_decref(root);
 		/* What it printed may hold anything, secrets among it. */
 		rc =
 		    error_set(err, HUSK_E_REGISTRY, name, "the credential helper failed");
@@ -54,7 +56,6 @@ int helper_parse(const char *name, const char *output, size_t size, bool ended,
 			   name);
 		return rc;
 	}
-	root = json_loadb(output, size, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(root))
 		rc = error_set(err, HUSK_E_REGISTRY, name,
 			       "the credential helper's answer is no JSON object");

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -232,15 +231,12 @@ static int run_helper(struct run *run, struct credentials *ret, struct husk_erro
 	if (rc < 0)
 		return rc;
 	rc = attend(run, out, err);
-	/* Its group first: the id is not given to anybody else before it is waited for.
-	 */
-	(void)kill(-run->pid, SIGKILL);
-	status = program_child_wait(run->pidfd);
+	status = program_child_end(run->pid, run->pidfd);
 	fd_close(&run->pidfd);
 	if (rc < 0)
 		return rc;
 	return helper_parse(run->name, run->output.data ? run->output.data : "",
-			    run->output.size, status == 0, ret, err);
+			    run->output.size, status, ret, err);
 }
 
 int helper_get(const struct helper *helper, struct credentials *ret,

@@ -4,8 +4,9 @@
  * names and nowhere else; it gets the registry's name on its standard input, and an
  * environment that is made for it (PATH, HOME, the user's bus), since a library reads
  * nothing of its caller's. Its output and its time are bounded, what it says on its
- * standard error is dropped. It is a child that raises no SIGCHLD and that only we wait
- * for. */
+ * standard error is dropped. Whether
+ * the caller handles or ignores SIGCHLD, or waits for any child, makes no difference:
+ * what counts then is the output. */
 #ifndef OCI_CREDENTIAL_PROGRAM_H
 #define OCI_CREDENTIAL_PROGRAM_H
 
@@ -29,8 +30,9 @@ struct helper {
 int helper_get(const struct helper *helper, struct credentials *ret,
 	       struct husk_error *err);
 
-/* What a helper's output means; ended: with status 0. As helper_get. */
-int helper_parse(const char *name, const char *output, size_t size, bool ended,
+/* What a helper's output means; status: its exit status, or negative where somebody else
+ * has taken it away. As helper_get. */
+int helper_parse(const char *name, const char *output, size_t size, int status,
 		 struct credentials *ret, struct husk_error *err);
 
 #endif

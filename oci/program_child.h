@@ -18,7 +18,8 @@ void program_child_main(void *child, void *unused);
 /* Start it. *ret_pid is also the id of its process group; *ret_pidfd is close-on-exec.
  * 0 or -errno; nothing is left to be waited for then. */
 int program_child_start(struct program_child *child, pid_t *ret_pid, int *ret_pidfd);
-/* Wait for the end of a child. Its exit status, 128 and its signal, or -errno. */
-int program_child_wait(int pidfd);
+/* End it, and what is left of its group, if it has not ended by itself; wait for it. Its
+ * exit status, 128 and its signal, or -errno where somebody else has waited for it. */
+int program_child_end(pid_t pid, int pidfd);
 
 #endif

@@ -9,9 +9,22 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { STACK = 64 * 1024 };
+
+/* A child that has not executed a program yet has no exit signal, and is waited for as a
+ * clone. */
+static int wait_for(int pidfd, int flags, siginfo_t *ret)
+{
+	while (waitid(P_PIDFD, (id_t)pidfd, ret, WEXITED | __WALL | flags) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
 
 int program_child_start(struct program_child *child, pid_t *ret_pid, int *ret_pidfd)
 {
@@ -25,6 +38,7 @@ int program_child_start(struct program_child *child, pid_t *ret_pid, int *ret_pi
 	    .stack_size = STACK,
 	};
 	sigset_t all, before;
+	siginfo_t info;
 	long pid;
 
 	if (stack == MAP_FAILED)
@@ -39,7 +53,7 @@ int program_child_start(struct program_child *child, pid_t *ret_pid, int *ret_pi
 	if (pid < 0)
 		return (int)pid;
 	if (child->error != 0) {
-		(void)program_child_wait(pidfd);
+		(void)wait_for(pidfd, 0, &info);
 		(void)raw1(SYS_close, pidfd);
 		return -child->error;
 	}
@@ -48,14 +62,19 @@ int program_child_start(struct program_child *child, pid_t *ret_pid, int *ret_pi
 	return 0;
 }
 
-int program_child_wait(int pidfd)
+int program_child_end(pid_t pid, int pidfd)
 {
 	siginfo_t info = {0};
+	int rc;
 
-	/* It has no exit signal, and so is waited for as a clone. */
-	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	/* While it is there to be waited for, its id is not given to another group. */
+	rc = wait_for(pidfd, WNOWAIT, &info);
+	if (rc < 0)
+		return rc;
+	(void)kill(-pid, SIGKILL);
+	rc = wait_for(pidfd, 0, &info);
+	if (rc < 0)
+		return rc;
 	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }

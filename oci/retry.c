@@ -137,7 +137,8 @@ static int pause_for(const struct retry *retry, const struct http_answer *answer
 int retry_run(const struct retry *retry, struct http_answer *answer,
 	      struct husk_error *err)
 {
-	unsigned pause_ms = retry->pause_ms ? retry->pause_ms : FIRST_PAUSE_MS;
+	const unsigned first_ms = retry->pause_ms ? retry->pause_ms : FIRST_PAUSE_MS;
+	unsigned pause_ms = first_ms;
 	int spent = 0;
 
 	for (int tries = 1;; tries++) {
@@ -147,8 +148,11 @@ int retry_run(const struct retry *retry, struct http_answer *answer,
 		if (!worth(answer, rc))
 			return rc;
 		spent += rc < 0 && answer->failure == HTTP_STALLED ? STALL_COST : 1;
-		if (retry->progress && retry->progress(retry->user) >= before + PROGRESS)
+		if (retry->progress &&
+		    retry->progress(retry->user) >= before + PROGRESS) {
 			spent = 1;
+			pause_ms = first_ms;
+		}
 		if (spent >= OCI_MAX_TRIES || tries >= MOST_TRIES)
 			return rc;
 		paused = pause_for(retry, answer, rc == 0, &pause_ms, err);
