@@ -4,7 +4,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "session/deps.h"
+#include "session/mount_check.h"
 #include "session/session.h"
 
 #ifdef __x86_64__
@@ -28,75 +28,7 @@
 enum {
 	DEFAULT_PIDS = 256,
 	MOUNTS_MAX = 256,
-	PASSWD_TEXT = 4096,
 };
-
-/* The caller's home by the account file itself; no name service is asked, since that
- * would load code into the caller's program. */
-static char *home_of_caller(void)
-{
-	FILE *file = fopen("/etc/passwd", "re");
-	char text[PASSWD_TEXT], *home = NULL;
-	struct passwd entry, *found;
-
-	if (!file)
-		return NULL;
-	while (!home && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0) {
-		if (found->pw_uid == geteuid())
-			home = strdup(found->pw_dir);
-	}
-	(void)fclose(file);
-	return home;
-}
-
-/* What of husk's own lies where: stores and the setups that are kept. A box that could
- * write there would write into the boxes of others. */
-struct own_paths {
-	const char *list[6];
-	char *store, *cache; /* heap */
-};
-
-static int find_own_paths(const struct husk_options *options, const char *home,
-			  struct own_paths *ret, struct husk_error *err)
-{
-	struct husk_image_options images;
-	size_t count = 0;
-	int cancel, r = settings_images(options->images, &images, &cancel, err);
-
-	*ret = (struct own_paths){.list = {NULL}};
-	if (r < 0)
-		return r;
-	ret->list[count++] = "/var/lib/husk";
-	if (images.store)
-		ret->list[count++] = images.store;
-	if (!home || home[0] != '/')
-		return 0;
-	if (asprintf(&ret->store, "%s/.local/share/husk", home) < 0)
-		ret->store = NULL;
-	if (asprintf(&ret->cache, "%s/.cache/husk", home) < 0)
-		ret->cache = NULL;
-	if (!ret->store || !ret->cache)
-		return error_oom(err, "mounts");
-	ret->list[count++] = ret->store;
-	ret->list[count++] = ret->cache;
-	return 0;
-}
-
-static int check_source(const struct husk_options *options, const struct source *source,
-			struct husk_error *err)
-{
-	CLEANUP_FREE char *home = home_of_caller();
-	struct own_paths own;
-	int r = find_own_paths(options, home, &own, err);
-
-	if (r == 0)
-		r = source_check(source, home, own.list, err);
-	if (r == 0 && options->home)
-		r = source_check(source, options->home, NULL, err);
-	free(own.store);
-	free(own.cache);
-	return r;
-}
 
 static int check_duplicate(const struct box_spec *spec, const char *target,
 			   struct husk_error *err)
@@ -130,7 +62,7 @@ static int add_mount(const struct husk_options *options, const struct husk_mount
 	if (r == 0)
 		r = source_pin(mount->source, "mount source", &made.source, err);
 	if (r == 0)
-		r = check_source(options, &made.source, err);
+		r = mount_check(options, &made.source, err);
 	if (r == 0) {
 		spec->mounts[spec->mount_count++] = made;
 		return 0;
@@ -294,7 +226,7 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 		r = source_pin_fd(session->workspace.fd, "workspace", &spec->workspace,
 				  err);
 	if (r == 0 && !session->workspace.temporary)
-		r = check_source(options, &spec->workspace, err);
+		r = mount_check(options, &spec->workspace, err);
 	if (r == 0)
 		r = give_workspace(session, err);
 	if (r == 0 && options->deps_readonly)
@@ -317,7 +249,7 @@ int session_check_spec(const struct husk_options *options, struct box_spec *spec
 		return r;
 	r = workspace_resolve(options->workspace, &path, err);
 	if (r == 0 && source_pin(path, "workspace", &given, NULL) == 0)
-		r = check_source(options, &given, err);
+		r = mount_check(options, &given, err);
 	source_deinit(&given);
 	return r;
 }

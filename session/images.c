@@ -3,6 +3,8 @@
  * version, the work is done in oci/. */
 #include <husk/image.h>
 
+#include <string.h>
+
 #include "oci/oci.h"
 #include "session/cancel.h"
 #include "session/image_handle.h"
@@ -19,6 +21,21 @@ static int begin(const char *reference, const struct husk_image_options *options
 	return settings_images(options, ret_known, ret_cancel, err);
 }
 
+/* What a session takes for something else can be no image's name. */
+static int check_name(const char *reference, struct husk_error *err)
+{
+	if (strncmp(reference, "dir:", 4) == 0)
+		return error_set(err, HUSK_E_INVALID, reference,
+				 "it is a directory, and no image for the store");
+	if (strcmp(reference, "host") != 0)
+		return 0;
+	error_set(err, HUSK_E_INVALID, reference,
+		  "it stands for this machine's own programs, and is no image for the "
+		  "store");
+	error_hint(err, "an image of that name is written library/host");
+	return HUSK_E_INVALID;
+}
+
 int husk_image_pull(const char *reference, const struct husk_image_options *options,
 		    husk_image **ret_image, struct husk_error *err)
 {
@@ -26,6 +43,8 @@ int husk_image_pull(const char *reference, const struct husk_image_options *opti
 	struct store_image found;
 	int cancel, r = begin(reference, options, &known, &cancel, err);
 
+	if (r == 0)
+		r = check_name(reference, err);
 	if (r == 0)
 		r = oci_pull(reference, &known, cancel, &found, err);
 	if (r < 0)
@@ -66,6 +85,8 @@ int husk_image_import(const char *path, const char *reference,
 	if (!path || path[0] == '\0')
 		return error_set(err, HUSK_E_INVALID, "import", "the path is empty");
 	r = settings_images(options, &known, &cancel, err);
+	if (r == 0 && reference)
+		r = check_name(reference, err);
 	if (r == 0)
 		r = oci_import(path, reference, &known, cancel, &found, &count, err);
 	if (r == 0)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/mount_check.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "session/settings.h"
+
+enum { PASSWD_TEXT = 4096 };
+
+/* The caller's home by the account file itself; no name service is asked, since that
+ * would load code into the caller's program. */
+static char *home_of_caller(void)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	char text[PASSWD_TEXT], *home = NULL;
+	struct passwd entry, *found;
+
+	if (!file)
+		return NULL;
+	while (!home && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0) {
+		if (found->pw_uid == geteuid())
+			home = strdup(found->pw_dir);
+	}
+	(void)fclose(file);
+	return home;
+}
+
+/* What of husk's own lies below a home: stores of images, and setups that are kept. A box
+ * that could write there would write into the boxes of others. */
+static int check_home(const struct source *source, const char *home,
+		      struct husk_error *err)
+{
+	CLEANUP_FREE char *store = NULL, *cache = NULL;
+	const char *own[3] = {NULL};
+
+	if (home && home[0] == '/') {
+		if (asprintf(&store, "%s/.local/share/husk", home) < 0)
+			store = NULL;
+		if (asprintf(&cache, "%s/.cache/husk", home) < 0)
+			cache = NULL;
+		if (!store || !cache)
+			return error_oom(err, "mounts");
+		own[0] = store;
+		own[1] = cache;
+	}
+	return source_check(source, home, own, err);
+}
+
+int mount_check(const struct husk_options *options, const struct source *source,
+		struct husk_error *err)
+{
+	CLEANUP_FREE char *home = home_of_caller();
+	const char *own[3] = {"/var/lib/husk", NULL};
+	struct husk_image_options images;
+	int cancel, r = settings_images(options->images, &images, &cancel, err);
+
+	if (r < 0)
+		return r;
+	own[1] = images.store;
+	r = check_home(source, home, err);
+	if (r == 0)
+		r = source_check(source, NULL, own, err);
+	if (r == 0 && options->home && (!home || strcmp(home, options->home) != 0))
+		r = check_home(source, options->home, err);
+	return r;
+}
