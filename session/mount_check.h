@@ -5,7 +5,7 @@
 #include <husk/options.h>
 
 #include "base/error.h"
-#include "runtime/source.h"
+#include "runtime/box.h"
 
 /* Refuse what no box may see even when asked: runtime/source.h's list, the caller's home,
  * and what belongs to husk itself. HUSK_E_MOUNT_REFUSED, HUSK_E_INVALID, HUSK_E_MEMORY.
