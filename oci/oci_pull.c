@@ -8,8 +8,14 @@
 #include "oci/registry.h"
 
 #include <stdio.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { SETTLED_S = 2 };
 
 int oci_fetch_options(const struct husk_image_options *options, int cancel_fd,
 		      struct fetch_options *ret, struct husk_error *err)
@@ -100,28 +106,37 @@ static int pull_name(struct store *store, const struct target *target,
 
 /* -- what is there already -- */
 
+/* Does what the store has under a name serve, whole as it must be? */
+static bool is_whole(struct store *store, const struct store_image *there,
+		     const struct platform *wanted)
+{
+	struct platform offered;
+
+	return platform_parse(there->platform, &offered, NULL) == 0 &&
+	       platform_match(wanted, &offered) > 0 &&
+	       (there->chain.algorithm == DIGEST_NONE ||
+		store_has_root(store, &there->chain));
+}
+
 /* A name with a digest that the store has under another name: the digest decides, so
  * there is nothing to ask for. 1 where it was so. */
 static int name_again(struct store *store, const struct target *target,
 		      const struct platform *platform, struct store_image *ret)
 {
 	char digest[DIGEST_TEXT];
-	struct platform offered;
 	struct store_image there;
 
 	digest_text(&target->reference.digest, digest);
 	if (store_find_image(store, target->name, &there, NULL) < 0 &&
 	    store_find_digest(store, digest, &there, NULL) < 0)
 		return 0;
-	if (platform_parse(there.platform, &offered, NULL) == 0 &&
-	    platform_match(platform, &offered) > 0 &&
-	    (there.chain.algorithm == DIGEST_NONE ||
-	     store_has_root(store, &there.chain))) {
+	if (is_whole(store, &there, platform)) {
 		char *name = strdup(target->name);
 
 		if (name) {
 			free(there.name);
 			there.name = name;
+			there.source[0] = '\0';
 			if (store_set_image(store, &there, NULL) == 0) {
 				*ret = there;
 				return 1;
@@ -134,9 +149,28 @@ static int name_again(struct store *store, const struct target *target,
 
 /* -- from a file -- */
 
-static int pull_file(struct store *store, const struct target *target,
-		     const struct fetch_options *fetch, struct store_image *ret,
-		     struct husk_error *err)
+/* What tells one state of an archive from the next without reading it; "" for what is no
+ * file, or was touched so lately that the clock would not show one more change. */
+static void make_stamp(const char *path, char stamp[128])
+{
+	struct timespec now;
+	struct stat st;
+
+	stamp[0] = '\0';
+	if (fstatat(AT_FDCWD, path, &st, 0) < 0 || !S_ISREG(st.st_mode) ||
+	    clock_gettime(CLOCK_REALTIME, &now) < 0 ||
+	    now.tv_sec - st.st_ctim.tv_sec < SETTLED_S)
+		return;
+	(void)snprintf(stamp, 128, "%llx:%llx:%llx:%lld.%09ld:%lld.%09ld",
+		       (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+		       (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		       st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+		       st.st_ctim.tv_nsec);
+}
+
+static int import_file(struct store *store, const struct target *target,
+		       const struct fetch_options *fetch, struct store_image *ret,
+		       struct husk_error *err)
 {
 	struct import_options options = {.format = target->file,
 					 .tag = target->tag,
@@ -152,6 +186,33 @@ static int pull_file(struct store *store, const struct target *target,
 	images[0].name = NULL;
 	store_images_free(images, count);
 	return 0;
+}
+
+/* An archive that is as it was when it was taken is not opened again. */
+static int pull_file(struct store *store, const struct target *target,
+		     const struct fetch_options *fetch, struct store_image *ret,
+		     struct husk_error *err)
+{
+	struct store_image there;
+	char stamp[128];
+	int r;
+
+	make_stamp(target->path, stamp);
+	if (stamp[0] != '\0' &&
+	    store_find_image(store, target->name, &there, NULL) == 0) {
+		if (strcmp(there.source, stamp) == 0 &&
+		    is_whole(store, &there, &fetch->platform)) {
+			*ret = there;
+			return 0;
+		}
+		store_image_deinit(&there);
+	}
+	r = import_file(store, target, fetch, ret, err);
+	if (r == 0 && strcmp(ret->source, stamp) != 0) {
+		(void)snprintf(ret->source, sizeof(ret->source), "%s", stamp);
+		(void)store_set_image(store, ret, NULL); /* else it is read once more */
+	}
+	return r;
 }
 
 int oci_pull_into(struct store *store, const struct target *target,

@@ -119,8 +119,9 @@ struct store_image {
 	struct digest manifest; /* the manifest for this platform */
 	struct digest chain;	/* its root; DIGEST_NONE: no layers */
 	char platform[84];
-	int64_t added_s; /* seconds since the epoch */
-	uint64_t size;	 /* bytes of its compressed layers */
+	int64_t added_s;  /* seconds since the epoch */
+	uint64_t size;	  /* bytes of its compressed layers */
+	char source[128]; /* what an importer noted about the file, or "" */
 };
 
 void store_image_deinit(struct store_image *image);

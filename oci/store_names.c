@@ -61,16 +61,17 @@ static bool take_digest(const char *text, bool may_lack, struct digest *ret)
 
 static const char *take_fields(json_t *json, const char *file, struct store_image *ret)
 {
-	const char *name, *top, *manifest, *chain, *platform;
+	const char *name, *top, *manifest, *chain, *platform, *source = "";
 	char of_name[STORE_NAME_FILE];
 	json_int_t added, size;
 	json_error_t problem;
 	size_t name_size;
 
-	if (json_unpack_ex(
-		json, &problem, JSON_STRICT, "{s:s%, s:s, s:s, s:s, s:s, s:I, s:I}",
-		"name", &name, &name_size, "top", &top, "manifest", &manifest, "chain",
-		&chain, "platform", &platform, "added", &added, "size", &size) < 0)
+	if (json_unpack_ex(json, &problem, JSON_STRICT,
+			   "{s:s%, s:s, s:s, s:s, s:s, s:I, s:I, s?s}", "name", &name,
+			   &name_size, "top", &top, "manifest", &manifest, "chain",
+			   &chain, "platform", &platform, "added", &added, "size", &size,
+			   "source", &source) < 0)
 		return "a member is missing, unknown or of another kind";
 	store_name_file(name, of_name);
 	if (name_size != strlen(name) || strcmp(file, of_name) != 0)
@@ -79,8 +80,10 @@ static const char *take_fields(json_t *json, const char *file, struct store_imag
 	    !take_digest(manifest, false, &ret->manifest) ||
 	    !take_digest(chain, true, &ret->chain))
 		return "a digest is malformed";
-	if (strlen(platform) >= sizeof(ret->platform) || size < 0)
+	if (strlen(platform) >= sizeof(ret->platform) || size < 0 ||
+	    strlen(source) >= sizeof(ret->source))
 		return "a value is out of range";
+	(void)snprintf(ret->source, sizeof(ret->source), "%s", source);
 	(void)snprintf(ret->platform, sizeof(ret->platform), "%s", platform);
 	ret->added_s = added;
 	ret->size = (uint64_t)size;
@@ -168,10 +171,11 @@ static int make_text(const struct store_image *image, char **ret)
 	digest_text(&image->manifest, manifest);
 	if (image->chain.algorithm != DIGEST_NONE)
 		digest_text(&image->chain, chain);
-	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "name", image->name,
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s*}", "name", image->name,
 			 "top", top, "manifest", manifest, "chain", chain, "platform",
 			 image->platform, "added", (json_int_t)image->added_s, "size",
-			 (json_int_t)image->size);
+			 (json_int_t)image->size, "source",
+			 image->source[0] ? image->source : NULL);
 	*ret = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
 	return *ret ? 0 : -ENOMEM;
 }
