@@ -37,13 +37,9 @@ struct tar_frame {
 	size_t filled;	/* of block */
 	uint64_t skip;	/* bytes of content and padding still to come */
 	uint64_t after; /* what skip becomes once the sparse headers are through */
-<<<<<<< HEAD
 	size_t padding; /* how many of the last bytes to skip only fill up the block */
-	char extension; /* type of the record that is being collected */
-=======
 	uint64_t stored, mapped; /* bytes of a sparse file: told, and counted */
 	char extension;		 /* type of the record that is being collected */
->>>>>>> aaec1a8 (oci: refuse sparse files that are described in two ways)
 	size_t extension_size;
 	struct buffer collected;
 
@@ -64,8 +60,8 @@ void tar_frame_deinit(struct tar_frame *frame);
 /* HUSK_E_IMAGE, HUSK_E_TOO_BIG, HUSK_E_MEMORY. */
 int tar_frame_feed(struct tar_frame *frame, const void *data, size_t size,
 		   struct husk_error *err);
-/* The stream has ended: how many zero bytes fill up the last block, where nothing but they
- * are missing? Some writers (umoci) leave them out, and the end marker. */
+/* The stream has ended: how many zero bytes fill up the last block, where nothing but
+ * they are missing? Some writers (umoci) leave them out, and the end marker. */
 size_t tar_frame_missing(const struct tar_frame *frame);
 /* The stream has ended: in the middle of something? */
 int tar_frame_finish(const struct tar_frame *frame, struct husk_error *err);
