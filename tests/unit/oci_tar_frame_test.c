@@ -337,7 +337,8 @@ static void a_cut_is_noticed_wherever_it_is(void **state)
 	layers_open(&l);
 	tape_pax(&tape, "path", "name");
 	tape_file(&tape, "short", "content");
-	for (size_t cut = 1; cut < tape.size; cut += 61) {
+	/* Some writers leave out the last padding; all before it must be there. */
+	for (size_t cut = 1; cut < tape.size - 505; cut += 61) {
 		assert_int_equal(layers_unpack(&l, tape.data, cut, 0, COMPRESSION_NONE),
 				 HUSK_E_IMAGE);
 		assert_non_null(strstr(l.err.message, "truncated"));
