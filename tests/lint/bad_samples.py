@@ -322,6 +322,13 @@ TEXTS = (
            {"docs/husk.1": ".Dd x\n.It Fl Fl image Ar REF\n.It Fl Fl other\n"},
            {"docs/husk.1": ".Dd x\n.It Fl Fl image Ar REF\n"},
            "--other is in the manual, not in husk help", base={"build/husk": HUSK}),
+    Sample("texts", "named-tests", "a test that is none",
+           {"docs/CASES.md": "| C1 | i:boxes.run, u:base.other |\n"},
+           {"docs/CASES.md": "| C1 | i:boxes.run, u:base.adds |\n"},
+           "tests/unit/base_test.c has no test other",
+           base={"tests/integration/boxes_test.py": "@test(who=(\"root\",))\ndef run(t):\n"
+                                                    "    pass\n",
+                 "tests/unit/base_test.c": "a = {cmocka_unit_test(adds)};\n"}),
 )
 
 TIDY = {".clang-tidy": "Checks: '-*,bugprone-*,clang-analyzer-*'\nWarningsAsErrors: '*'\n"}
