@@ -286,7 +286,8 @@ SCRIPTS = (
 )
 
 MAKEFILE = {"Makefile": "check:\n\ttrue\ncheck-%:\n\ttrue\nhelp:\n\techo 'make check  x'\n"}
-HUSK = "#!/bin/sh\nif [ -n \"$2\" ]; then echo '  --image REF'; else echo '  run  x'; fi\n"
+HUSK = ("#!/bin/sh\nif [ -n \"$2\" ]; then echo '  --image REF'; else\n"
+        "echo commands:; echo '  run  x'; fi\n")
 
 
 def text(about, rule, name, bad, good, wanted):
