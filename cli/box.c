@@ -4,6 +4,7 @@
 #include "cli/escape.h"
 #include "cli/images.h"
 #include "cli/relay.h"
+#include "cli/running.h"
 #include "cli/say.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -221,6 +222,7 @@ static int run_last(husk_session *session, const struct cli_settings *settings,
 static int open_and_run(struct cli_settings *settings, const struct cli_box *box,
 			husk_cancel *cancel)
 {
+	CLEANUP_RUNNING struct cli_running running = CLI_RUNNING_INIT;
 	husk_session *session = NULL;
 	struct husk_error err = {0};
 	int r;
@@ -228,6 +230,9 @@ static int open_and_run(struct cli_settings *settings, const struct cli_box *box
 	/* A plan is to be seen without anything being done, and fetching is. */
 	if (settings->explain)
 		settings->box.pull = HUSK_PULL_NEVER;
+	if (!settings->explain &&
+	    cli_running_enter(&running, settings, box->verb, box->argv, &err) < 0)
+		return cli_say_error(&err);
 	if (cli_session_open(settings, cancel, &session, &err) < 0)
 		return cli_say_stopped(&err);
 	if (!settings->explain)

@@ -3,6 +3,7 @@
 #include "cli/mcp.h"
 
 #include "cli/mcp_call.h"
+#include "cli/running.h"
 #include "cli/say.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
@@ -162,13 +163,16 @@ static int run_server(struct cli_settings *settings, struct husk_error *err)
 
 int cli_mcp(struct cli_settings *settings, size_t count, char **words)
 {
+	CLEANUP_RUNNING struct cli_running running = CLI_RUNNING_INIT;
 	struct husk_error err = {0};
 	husk_cancel *cancel = NULL;
 	int r, sig;
 
 	(void)count;
 	(void)words;
-	if (cli_settings_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
+	if (cli_settings_finish(settings, &err) < 0 ||
+	    cli_running_enter(&running, settings, "mcp", NULL, &err) < 0 ||
+	    husk_cancel_new(&cancel, &err) < 0)
 		return cli_say_error(&err);
 	settings->images.cancel = cancel; /* opening a session may fetch its image */
 	cli_signals_watch(cancel);

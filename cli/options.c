@@ -318,6 +318,8 @@ static const char *const pull_words[] = {[HUSK_PULL_MISSING] = "missing",
 static const char *const network_words[] = {"none", "host", NULL};
 
 static const struct cli_option options[] = {
+    {"all", 0, CLI_VERB_STOP, NULL, NULL, "End every box of yours", NULL, AT(all),
+     set_flag},
     {"authfile", 0, PULL, "FILE", NULL,
      "Take the registry's credentials from FILE (as in Docker's config.json) and from "
      "nowhere else",
@@ -349,7 +351,7 @@ static const struct cli_option options[] = {
     {"interactive-stdin", 'i', BOX, NULL, NULL,
      "Give the box your stdin; without it the box reads end-of-file", NULL,
      AT(stdin_open), set_flag},
-    {"json", 0, BOX | LISTS, NULL, NULL,
+    {"json", 0, BOX | CLI_VERB_PS | LISTS, NULL, NULL,
      "Print the result as one JSON value and nothing else", NULL, AT(json), set_flag},
     {"language", 0, CODE, "LANGUAGE", NULL,
      "python, bash or node; without it FILE's ending or #! line decides, else python",
@@ -364,6 +366,9 @@ static const struct cli_option options[] = {
      "Cap on memory with swap", NULL, AT(box.memory_bytes), set_size_or_none, "2g"},
     {"mirror", 0, PULL, "HOST", NULL,
      "A registry to ask first; may be given several times", NULL, 0, add_mirror},
+    {"name", 0, BOX | MCP | SHELL, "NAME", NULL,
+     "What `husk ps` and `husk stop` call this box; without it a name is made up", NULL,
+     AT(name), set_text},
     {"network", 0, BOX | SETUP | MCP | SHELL, "none|host", "none",
      "host: share the host's network with all its local services", network_words,
      AT(box.allow_network), set_network, "host"},

@@ -27,9 +27,11 @@ struct cli_settings {
 	size_t mirror_count;
 	int32_t format;			     /* --format: enum husk_image_format */
 	const char *code;		     /* -c */
+	const char *name;		     /* --name of the box */
 	const struct cli_language *language; /* --language; NULL: to be guessed */
 	int32_t help, json, explain, stdin_open, terminal, files, quiet;
 	int32_t no_cache;      /* setup */
+	int32_t all;	       /* stop */
 	int32_t network_given; /* --network, whatever it says */
 	struct cli_keep *kept; /* owns what the parsers allocate */
 };

@@ -103,6 +103,15 @@ static const struct cli_verb verbs[] = {
 	.run = cli_mcp,
     },
     {
+	.name = "ps",
+	.usage = "[OPTIONS]",
+	.summary = "List the boxes of yours that run",
+	.status = plain_status,
+	.example = "husk ps --json",
+	.bit = CLI_VERB_PS,
+	.run = cli_ps,
+    },
+    {
 	.name = "pull",
 	.usage = "[OPTIONS] REF",
 	.summary = "Fetch an image into the store, and print its digest",
@@ -142,6 +151,16 @@ static const struct cli_verb verbs[] = {
 	.example = "husk shell --workspace ./w --image debian:12",
 	.bit = CLI_VERB_SHELL,
 	.run = cli_shell,
+    },
+    {
+	.name = "stop",
+	.usage = "[OPTIONS] (NAME... | --all)",
+	.summary = "End boxes of yours that run",
+	.status = plain_status,
+	.example = "husk stop build-17",
+	.max_words = SIZE_MAX,
+	.bit = CLI_VERB_STOP,
+	.run = cli_stop,
     },
     {
 	.name = "version",

@@ -26,7 +26,9 @@
 #define CLI_VERB_IMAGE_RM      (1u << 14)
 #define CLI_VERB_MCP	       (1u << 15)
 #define CLI_VERB_SHELL	       (1u << 16)
-#define CLI_VERB_ALL	       ((1u << 17) - 1)
+#define CLI_VERB_PS	       (1u << 17)
+#define CLI_VERB_STOP	       (1u << 18)
+#define CLI_VERB_ALL	       ((1u << 19) - 1)
 
 struct cli_verb {
 	const char *name;    /* of a second level with the first: "image ls" */
@@ -70,10 +72,12 @@ int cli_image_ls(struct cli_settings *settings, size_t count, char **words);
 int cli_image_prune(struct cli_settings *settings, size_t count, char **words);
 int cli_image_rm(struct cli_settings *settings, size_t count, char **words);
 int cli_mcp(struct cli_settings *settings, size_t count, char **words);
+int cli_ps(struct cli_settings *settings, size_t count, char **words);
 int cli_pull(struct cli_settings *settings, size_t count, char **words);
 int cli_run(struct cli_settings *settings, size_t count, char **words);
 int cli_setup(struct cli_settings *settings, size_t count, char **words);
 int cli_shell(struct cli_settings *settings, size_t count, char **words);
+int cli_stop(struct cli_settings *settings, size_t count, char **words);
 int cli_version(struct cli_settings *settings, size_t count, char **words);
 
 /* The help of one command (NULL: of husk) on stdout. Returns the exit code. */

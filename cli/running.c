@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/running.h"
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 64, COMMAND_MAX = 200 };
+
+bool cli_running_is_name(const char *name)
+{
+	static const char letters[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t size = strlen(name);
+
+	return size > 0 && size < CLI_RUNNING_NAME && strchr(letters, name[0]) &&
+	       strspn(name + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"0123456789-_.") == size - 1;
+}
+
+/* Open and lock the entry; 0, -EAGAIN where another husk holds it, or -errno. One that
+ * was removed between the two (by a husk that took it for dead) is made again. */
+static int take(struct cli_running *running)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct stat held, named;
+
+	for (int i = 0; i < TRIES; i++) {
+		running->fd = openat(running->dir, running->file,
+				     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (running->fd < 0)
+			return -errno;
+		if (fcntl(running->fd, F_SETLK, &lock) == 0 &&
+		    fstat(running->fd, &held) == 0 &&
+		    fstatat(running->dir, running->file, &named, AT_SYMLINK_NOFOLLOW) ==
+			0 &&
+		    held.st_ino == named.st_ino)
+			return 0;
+		if (errno == EACCES || errno == EAGAIN)
+			i = TRIES;
+		(void)close(running->fd);
+		running->fd = -1;
+	}
+	return -EAGAIN;
+}
+
+/* What is run, on one line, cut. */
+static json_t *command_text(const char *const *words)
+{
+	char text[COMMAND_MAX + 1] = "";
+	size_t used = 0;
+	json_t *string;
+
+	for (size_t i = 0; words && words[i] && used < COMMAND_MAX; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+					 i > 0 ? " " : "", words[i]);
+	string = json_string(text);
+	return string ? string : json_string("?"); /* no UTF-8, or cut in a character */
+}
+
+static json_t *text_or_null(const char *text)
+{
+	json_t *string = text ? json_string(text) : NULL;
+
+	return string ? string : json_null();
+}
+
+static void write_down(const struct cli_running *running,
+		       const struct cli_settings *settings, const char *verb,
+		       const char *const *words)
+{
+	json_t *entry = json_pack(
+	    "{s:s,s:I,s:o,s:o,s:o}", "verb", verb, "started", (json_int_t)time(NULL),
+	    "image", text_or_null(settings->box.image ? settings->box.image : "host"),
+	    "workspace", text_or_null(settings->box.workspace), "command",
+	    command_text(words));
+	char *text = json_dumps(entry, JSON_COMPACT);
+
+	if (text && ftruncate(running->fd, 0) == 0)
+		(void)cli_write_all(running->fd, text, strlen(text));
+	free(text);
+	json_decref(entry);
+}
+
+static void make_up_name(struct cli_running *running, const char *verb)
+{
+	uint32_t number = 0;
+
+	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
+	(void)snprintf(running->file, sizeof(running->file), "%.20s-%08x.json", verb,
+		       number);
+}
+
+static int enter_named(struct cli_running *running, const char *name,
+		       struct husk_error *err)
+{
+	int r;
+
+	if (!cli_running_is_name(name)) {
+		(void)cli_error(err, "--name", "%.80s: not a name", name);
+		cli_error_hint(err, "up to 64 letters, digits, -, _ and ., beginning "
+				    "with a letter or digit");
+		return HUSK_E_INVALID;
+	}
+	(void)snprintf(running->file, sizeof(running->file), "%s.json", name);
+	r = running->dir < 0 ? -errno : take(running);
+	if (r == 0)
+		return 0;
+	(void)cli_error(err, "--name",
+			r == -EAGAIN ? "%s: a box of that name is running"
+				     : "%s: the run-time directory cannot be used",
+			name);
+	cli_error_hint(err, r == -EAGAIN ? "choose another, or `husk stop` that one"
+					 : "set XDG_RUNTIME_DIR to a directory of yours");
+	err->code = HUSK_E_IN_USE;
+	return HUSK_E_IN_USE;
+}
+
+int cli_running_enter(struct cli_running *running, const struct cli_settings *settings,
+		      const char *verb, const char *const *words, struct husk_error *err)
+{
+	int r = -1;
+
+	running->dir = cli_running_dir(true);
+	if (settings->name) {
+		r = enter_named(running, settings->name, err);
+		if (r < 0)
+			return r;
+	}
+	for (int i = 0; r < 0 && running->dir >= 0 && i < TRIES; i++) {
+		make_up_name(running, verb);
+		r = take(running);
+		if (r < 0 && r != -EAGAIN)
+			break;
+	}
+	if (r == 0)
+		write_down(running, settings, verb, words);
+	return 0;
+}
+
+void cli_running_leave(struct cli_running *running)
+{
+	if (running->fd >= 0) {
+		(void)unlinkat(running->dir, running->file, 0);
+		(void)close(running->fd);
+	}
+	if (running->dir >= 0)
+		(void)close(running->dir);
+	*running = CLI_RUNNING_INIT;
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`husk ps` and `husk stop`: who runs is told by the kernel's locks, never by numbers."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import check, contains, equal, test
+from integration.boxes import limits
+from integration.mcp import Client
+
+
+def runtime(t):
+    """A run-time directory of the test's own."""
+    folder = t.tmp / "run"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return {"XDG_RUNTIME_DIR": str(folder)}
+
+
+def start(t, *words, **more):
+    return subprocess.Popen([t.command, *map(str, words)], cwd=t.tmp,
+                            env={**t.env, **runtime(t)}, stdin=subprocess.DEVNULL, **more)
+
+
+def listed(t):
+    return json.loads(t.husk("ps", "--json", env=runtime(t)).stdout)
+
+
+def wait_for(t, count):
+    end = time.monotonic() + 30 * t.patience
+    while time.monotonic() < end:
+        rows = listed(t)
+        if len(rows) == count:
+            return rows
+        time.sleep(0.05)
+    equal(len(listed(t)), count, "boxes that run")
+    return None
+
+
+@test
+def nothing_runs(t):
+    equal(listed(t), [], "list")
+    done = t.husk("ps", env=runtime(t))
+    equal(done.out.split(), ["NAME", "PID", "AGE", "IMAGE", "COMMAND"], "table")
+
+
+@test
+def a_box_is_listed_and_stopped(t):
+    box = start(t, "run", *limits(t), "--name", "one", "--", "sleep", t.marker)
+    row = wait_for(t, 1)[0]
+    equal((row["name"], row["pid"], row["verb"], row["image"], row["command"]),
+          ("one", box.pid, "run", "host", f"sleep {t.marker}"), "row")
+    check(abs(row["started"] - time.time()) < 300, "started")
+    contains(t.husk("ps", env=runtime(t)).out, "one ")
+    done = t.husk("stop", "one", env=runtime(t))
+    equal((done.status, done.out, done.err), (0, "one\n", ""), "stop")
+    equal(box.wait(30), 128 + signal.SIGTERM, "the box's husk")
+    equal(listed(t), [], "afterwards")
+    equal(os.listdir(t.tmp / "run" / "husk"), [], "files")
+
+
+@test
+def names_are_made_up(t):
+    boxes = [start(t, "run", *limits(t), "--", "sleep", t.marker) for _ in range(3)]
+    rows = wait_for(t, 3)
+    equal(len({row["name"] for row in rows}), 3, "names")
+    equal(rows, sorted(rows, key=lambda row: row["name"]), "order")
+    done = t.husk("stop", "--all", env=runtime(t))
+    equal((done.status, len(done.out.split())), (0, 3), "stop --all")
+    for box in boxes:
+        box.wait(30)
+    equal(listed(t), [], "afterwards")
+
+
+@test
+def two_cannot_have_one_name(t):
+    box = start(t, "run", *limits(t), "--name", "x", "--", "sleep", t.marker)
+    wait_for(t, 1)
+    done = t.husk("run", *limits(t), "--name", "x", "--", "true", env=runtime(t))
+    equal((done.status, done.stdout), (125, b""), "the second one")
+    contains(done.err, "--name")
+    contains(done.err, "hint:")
+    equal(wait_for(t, 1)[0]["pid"], box.pid, "the first one is untouched")
+    t.husk("stop", "x", env=runtime(t))
+    box.wait(30)
+    equal(t.husk("run", *limits(t), "--name", "x", "--", "true", env=runtime(t)).status, 0,
+          "afterwards it is free")
+
+
+@test
+def a_killed_husk_leaves_no_entry(t):
+    box = start(t, "run", *limits(t), "--name", "dead", "--", "sleep", t.marker)
+    wait_for(t, 1)
+    box.kill()
+    box.wait()
+    check((t.tmp / "run" / "husk" / "dead.json").exists(), "its file is there")
+    equal(listed(t), [], "list")
+    check(not (t.tmp / "run" / "husk" / "dead.json").exists(), "its file is gone")
+    equal(t.husk("run", *limits(t), "--name", "dead", "--", "true", env=runtime(t)).status,
+          0, "the name is free")
+
+
+@test
+def a_written_number_is_not_believed(t):
+    """An entry whose file names another process: the kernel's lock decides."""
+    innocent = subprocess.Popen(["sleep", t.marker])
+    try:
+        folder = t.tmp / "run" / "husk"
+        runtime(t)
+        folder.mkdir(mode=0o700)
+        (folder / "victim.json").write_text(json.dumps({"pid": innocent.pid, "name": "victim"}))
+        done = t.husk("stop", "victim", env=runtime(t))
+        equal(done.status, 125, "stop")
+        equal(innocent.poll(), None, "the other process")
+    finally:
+        innocent.kill()
+        innocent.wait()
+
+
+@test
+def a_husk_that_does_not_listen_is_killed(t):
+    box = start(t, "run", *limits(t), "--name", "deaf", "--", "sleep", t.marker)
+    wait_for(t, 1)
+    box.send_signal(signal.SIGSTOP)
+    done = t.husk("stop", "deaf", env=runtime(t), timeout=120)
+    equal((done.status, done.out), (0, "deaf\n"), "stop")
+    equal(box.wait(30), -signal.SIGKILL, "status")
+
+
+@test
+def names_are_checked(t):
+    for name in ("", "-x", ".x", "a/b", "../x", "a b", "x" * 65, "ä"):
+        done = t.husk("run", *limits(t), f"--name={name}", "--", "true", env=runtime(t))
+        equal(done.status, 125, f"--name={name}")
+        done = t.husk("stop", "--", name, env=runtime(t))
+        equal(done.status, 125, f"stop {name}")
+    equal(t.husk("run", *limits(t), "--name", "A.b-c_9", "--", "true",
+                 env=runtime(t)).status, 0, "a good one")
+    for words in ((), ("--all", "x")):
+        equal(t.husk("stop", *words, env=runtime(t)).status, 125, str(words))
+
+
+@test
+def a_hostile_directory_is_not_used(t):
+    """One that others may write to, a link, a file: the box runs and is not listed; with a
+    name it is refused."""
+    (t.tmp / "open").mkdir(mode=0o777)
+    (t.tmp / "open").chmod(0o777)
+    (t.tmp / "linked").mkdir(mode=0o700)
+    (t.tmp / "linked" / "husk").symlink_to("/tmp")
+    (t.tmp / "file").mkdir(mode=0o700)
+    (t.tmp / "file" / "husk").write_text("")
+    for folder in ("open", "linked", "file"):
+        env = {"XDG_RUNTIME_DIR": str(t.tmp / folder)}
+        equal(t.husk("run", *limits(t), "--", "true", env=env).status, 0, folder)
+    check(not (t.tmp / "open" / "husk").exists(), "nothing is made in it")
+
+
+@test
+def a_server_is_listed(t):
+    with Client(t, "--name", "server", env=runtime(t)) as c:
+        c.ask("ping")
+        equal([(row["name"], row["verb"]) for row in listed(t)], [("server", "mcp")], "list")
