@@ -151,3 +151,19 @@ def a_hundred_at_once_all_succeed(t):
             thread.join()
     equal([r.stdout for r in answers], [f"{n}\n" for n in range(100)])
     equal([r.success for r in answers], [True] * 100)
+
+
+@test
+def missing_runner_is_127_and_a_hint(t):
+    """An image without that language: not a fault, and told apart from a program's 127."""
+    root = t.tmp / "image"
+    (root / "bin").mkdir(parents=True)
+    with sandbox(t, image=f"dir:{root}") as box:
+        for language in ("python", "bash", "node"):
+            r = box.run_code("1", language=language)
+            equal((r.exit_code, r.fault), (127, None), language)
+            check(r.hint, f"no hint for {language}")
+            check("not found" in r.stderr, r.stderr)
+    with sandbox(t) as box:
+        r = box.run(["sh", "-c", "exit 127"])
+        equal((r.exit_code, r.hint), (127, None))
