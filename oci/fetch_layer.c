@@ -11,6 +11,8 @@
 #include "oci/fetch_own.h"
 #include "oci/unpack.h"
 
+enum { REST_MAX = 64 << 20 };
+
 static const struct descriptor *descriptor_of(const struct fetch_layer *layer)
 {
 	return &layer->fetch->manifest.layers[layer->index];
@@ -114,12 +116,22 @@ static ssize_t read_behind(void *user, void *data, size_t size, struct husk_erro
 	return n;
 }
 
+/* Bytes that make no layer may be bytes that were changed on the way, and only the digest
+ * tells: so the rest may come, if it is not much. */
+static bool is_worth_the_rest(const struct unpacking *unpacking)
+{
+	const struct fetch_layer *layer = unpacking->layer;
+
+	return unpacking->result == HUSK_E_IMAGE &&
+	       descriptor_of(layer)->size - blob_have(layer->blob) <= REST_MAX;
+}
+
 static void *unpack_behind(void *user)
 {
 	struct unpacking *unpacking = user;
 
 	unpacking->result = unpack(unpacking, read_behind, &unpacking->err);
-	if (unpacking->result < 0)
+	if (unpacking->result < 0 && !is_worth_the_rest(unpacking))
 		blob_abandon(unpacking->layer->blob, &unpacking->err);
 	return NULL;
 }
@@ -132,15 +144,21 @@ static void tell_received(void *user, uint64_t bytes)
 	fetch_tell_bytes(layer->fetch, layer->index, blob_have(layer->blob));
 }
 
-/* A registry need not have the layers of some systems' licences; then its words alone
+/* A registry need not have the layers of some systems' licences; then its own words alone
  * would puzzle. */
-static void explain_foreign(const struct fetch_layer *layer, struct husk_error *err)
+static void explain_foreign(const struct fetch_layer *layer, struct husk_error *why)
 {
-	if (!err || !descriptor_of(layer)->media.foreign || err->code == HUSK_E_CANCELLED)
+	char words[320];
+
+	if (!descriptor_of(layer)->media.foreign || why->code == HUSK_E_CANCELLED)
 		return;
-	error_hint(err, "this is a foreign (non-distributable) layer, which is kept "
-			"elsewhere than the rest of the image; take an image without "
-			"such layers");
+	(void)snprintf(words, sizeof(words), "%.300s", why->message);
+	(void)error_set(why, why->code, layer->where,
+			"this foreign (non-distributable) layer could not be had from "
+			"where the image is: %s",
+			words);
+	error_hint(why, "such layers are kept elsewhere than the rest of an image; take "
+			"an image without them");
 }
 
 /* The source's part. Whatever it does, the blob is settled afterwards. */
@@ -272,6 +290,18 @@ static bool is_repeated(const struct fetch *fetch, size_t index)
 	return false;
 }
 
+/* The unpacker hashes with the algorithm that all images use. */
+static int check_algorithm(const struct fetch_layer *layer, struct husk_error *err)
+{
+	if (diff_id_of(layer)->algorithm == DIGEST_SHA256)
+		return 0;
+	return error_set(
+	    err, HUSK_E_IMAGE, layer->where,
+	    "the config names its content by a %s digest, where husk can only "
+	    "check sha256",
+	    digest_algorithm_name(diff_id_of(layer)->algorithm));
+}
+
 int fetch_one_layer(struct fetch *fetch, size_t index, size_t slot,
 		    struct husk_error *err)
 {
@@ -287,7 +317,9 @@ int fetch_one_layer(struct fetch *fetch, size_t index, size_t slot,
 			   what->size);
 		return 0;
 	}
-	r = try_layer(&layer, err);
+	r = check_algorithm(&layer, err);
+	if (r == 0)
+		r = try_layer(&layer, err);
 	if (r == HUSK_E_IMAGE && !fetch_is_stopped(fetch) && is_healed(&layer))
 		r = try_layer(&layer, err);
 	if (r == 0)

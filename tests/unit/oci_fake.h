@@ -15,6 +15,12 @@
 
 enum { FAKE_BLOBS = 64, FAKE_TEXT = 32 << 10 };
 
+#define FAKE_MANIFEST "application/vnd.oci.image.manifest.v1+json"
+#define FAKE_INDEX    "application/vnd.oci.image.index.v1+json"
+#define FAKE_CONFIG   "application/vnd.oci.image.config.v1+json"
+#define FAKE_LAYER    "application/vnd.oci.image.layer.v1.tar"
+#define FAKE_FOREIGN  "application/vnd.oci.image.layer.nondistributable.v1.tar"
+
 enum fake_fault {
 	FAULT_NONE,
 	FAULT_SHORT,	 /* ends in the middle, as if that were all */
@@ -44,6 +50,7 @@ struct fake {
 	size_t count;
 	size_t chunk;
 	struct fake_counts *counts;
+	const char *layer_type;
 	struct descriptor top;
 	struct buffer top_data;
 };
@@ -52,6 +59,7 @@ static inline void fake_init(struct fake *fake)
 {
 	memset(fake, 0, sizeof(*fake));
 	fake->chunk = 1000;
+	fake->layer_type = FAKE_LAYER;
 	fake->counts = mmap(NULL, sizeof(*fake->counts), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(fake->counts != MAP_FAILED);
@@ -117,11 +125,6 @@ static inline void fake_descriptor(const struct fake_blob *blob, const char *typ
 	ret->media = media_of(type);
 }
 
-#define FAKE_MANIFEST "application/vnd.oci.image.manifest.v1+json"
-#define FAKE_INDEX    "application/vnd.oci.image.index.v1+json"
-#define FAKE_CONFIG   "application/vnd.oci.image.config.v1+json"
-#define FAKE_LAYER    "application/vnd.oci.image.layer.v1.tar"
-
 static inline void fake_set_top(struct fake *fake, const struct fake_blob *blob,
 				const char *type)
 {
@@ -170,7 +173,7 @@ static inline struct fake_blob *fake_image(struct fake *fake, const char *archit
 			  fake_entry(entry, blob, FAKE_CONFIG, ""));
 	for (size_t i = 0; i < count; i++)
 		(void)buffer_addf(&manifest, "%s%s", i ? "," : "",
-				  fake_entry(entry, layers[i], FAKE_LAYER, ""));
+				  fake_entry(entry, layers[i], fake->layer_type, ""));
 	assert_int_equal(buffer_addf(&manifest, "]}"), 0);
 	blob = fake_add(fake, manifest.data, manifest.size);
 	fake_set_top(fake, blob, FAKE_MANIFEST);

@@ -224,6 +224,60 @@ static void a_wrong_diff_id_is_told(void **state)
 	(void)store_close(store);
 }
 
+/* What makes no tar is told as what it is: a wrong digest where there is one. */
+static void a_changed_layer_is_told_by_its_digest(void **state)
+{
+	struct place *place = *state;
+	struct store *store = place_open(place, STORE_WRITE);
+	struct fetch_options options = fake_options("registry.test/a:1");
+	struct fake_blob *layer;
+	struct fake fake;
+
+	fake_init(&fake);
+	layer = fake_add_layer(&fake, "a", 100000);
+	(void)fake_image(&fake, "amd64", &layer, 1, NULL);
+	fake.chunk = 200; /* the byte that is changed is of the header */
+	layer->fault = FAULT_WRONG;
+	assert_int_equal(fake_fetch(&fake, store, &options, &place->err), HUSK_E_IMAGE);
+	assert_non_null(strstr(place->err.message, "its digest is wrong"));
+	assert_int_equal(place_count(place, "partial"), 0);
+	fake_deinit(&fake);
+
+	/* Here nobody has changed anything: it is no tar. */
+	fake_init(&fake);
+	layer = fake_add_text(&fake, "this is not a tar archive at all");
+	(void)fake_image(&fake, "amd64", &layer, 1, NULL);
+	assert_int_equal(fake_fetch(&fake, store, &options, &place->err), HUSK_E_IMAGE);
+	assert_non_null(strstr(place->err.where, "layer 1"));
+	assert_null(strstr(place->err.message, "digest"));
+	assert_int_equal(place_count(place, "tmp"), 0);
+	fake_deinit(&fake);
+	(void)store_close(store);
+}
+
+static void a_foreign_layer_that_is_not_there_is_told(void **state)
+{
+	struct place *place = *state;
+	struct store *store = place_open(place, STORE_WRITE);
+	struct fetch_options options = fake_options("registry.test/a:1");
+	struct fake_blob *layer;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.layer_type = FAKE_FOREIGN;
+	layer = fake_add_layer(&fake, "a", 100);
+	layer->fault = FAULT_MISSING;
+	(void)fake_image(&fake, "amd64", &layer, 1, NULL);
+	assert_int_equal(fake_fetch(&fake, store, &options, &place->err),
+			 HUSK_E_REGISTRY);
+	assert_non_null(strstr(place->err.message, "foreign"));
+	assert_non_null(strstr(place->err.message, "the line was cut"));
+	layer->fault = FAULT_NONE; /* some registries do have them */
+	OK(fake_fetch(&fake, store, &options, &place->err));
+	fake_deinit(&fake);
+	(void)store_close(store);
+}
+
 static void layers_and_diff_ids_must_agree_in_number(void **state)
 {
 	struct place *place = *state;
@@ -592,6 +646,8 @@ int main(void)
 	    PLACE_TEST(what_came_is_not_asked_for_again),
 	    PLACE_TEST(bad_bytes_of_an_earlier_pull_are_dropped),
 	    PLACE_TEST(a_wrong_diff_id_is_told),
+	    PLACE_TEST(a_changed_layer_is_told_by_its_digest),
+	    PLACE_TEST(a_foreign_layer_that_is_not_there_is_told),
 	    PLACE_TEST(layers_and_diff_ids_must_agree_in_number),
 	    PLACE_TEST(a_layer_that_is_there_twice_is_one),
 	    PLACE_TEST(an_image_without_layers_is_one),

@@ -277,7 +277,9 @@ static void a_full_disk_is_told_and_leaves_nothing(void **state)
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		struct disk disk = {*state, options[i]};
-		int r = fork_and(become_root_of_one, NULL, full_disk, &disk);
+		/* Root needs no namespace of users for it. */
+		int r = fork_and(geteuid() == 0 ? NULL : become_root_of_one, NULL,
+				 full_disk, &disk);
 
 		if (r != 0 && r != SKIPPED)
 			(void)fprintf(stderr, "with %s\n", options[i]);
