@@ -155,6 +155,7 @@ def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
     done = _thread.allocate_lock()
     done.acquire()
     begun: List[bool] = []
+    ended: List[bool] = []
     answer: List[T] = []
     failure: List[BaseException] = []
 
@@ -166,6 +167,7 @@ def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
         except BaseException as error:  # it belongs to the thread that waits
             failure.append(error)
         finally:
+            ended.append(True)
             done.release()
 
     alone = False
@@ -178,7 +180,7 @@ def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
             done.acquire()
     except BaseException:
         cancel.fire()
-        _wait(done, begun)
+        _wait(done, begun, ended)
         raise
     if alone:
         return function(cancel)
@@ -187,9 +189,11 @@ def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
     return answer[0]
 
 
-def _wait(done: Any, begun: List[bool]) -> None:
-    """Wait for the thread of a call that was told to stop, whatever else interrupts."""
-    while True:
+def _wait(done: Any, begun: List[bool], ended: List[bool]) -> None:
+    """Wait for the thread of a call that was told to stop, whatever else interrupts. An
+    interrupt may come when the lock has been taken already: so it is not the lock that says
+    whether the thread has ended."""
+    while not ended:
         try:
             if done.acquire(timeout=_START_SECONDS) or not begun:
                 return
