@@ -2,6 +2,7 @@
 #include "cli/box.h"
 
 #include "cli/escape.h"
+#include "cli/events.h"
 #include "cli/images.h"
 #include "cli/relay.h"
 #include "cli/running.h"
@@ -125,6 +126,17 @@ static int explain(husk_session *session, const struct cli_box *box)
 	return r;
 }
 
+static int report(const struct cli_settings *settings, const struct cli_relay *relay,
+		  const husk_result *result)
+{
+	if (settings->json)
+		return report_json(result);
+	if (!settings->json_stream)
+		return report_plain(settings, relay, result);
+	return relay->failed ? cli_say_write_failed("stdout", relay->failed)
+			     : exit_code(result);
+}
+
 /* -- the run ------------------------------------------------------------------------ */
 
 static int call_program(husk_session *session, const struct cli_box *box,
@@ -170,6 +182,24 @@ static int call_with_terminal(husk_session *session, const struct cli_settings *
 	return r;
 }
 
+static int call_with_events(husk_session *session, const struct cli_settings *settings,
+			    const struct cli_box *box, struct husk_call *call,
+			    struct cli_relay *relay, husk_result **ret_result,
+			    struct husk_error *err)
+{
+	struct cli_events events;
+	int r;
+
+	call->on_output = cli_events_output;
+	call->user = &events;
+	call->skip_files = 0;
+	(void)cli_events_start(&events, relay, box->verb, settings->name);
+	r = call_program(session, box, call, ret_result, err);
+	if (r == 0)
+		(void)cli_events_end(&events, *ret_result);
+	return r;
+}
+
 static int call_box(husk_session *session, const struct cli_settings *settings,
 		    const struct cli_box *box, husk_cancel *cancel,
 		    struct cli_relay *relay, husk_result **ret_result,
@@ -190,6 +220,9 @@ static int call_box(husk_session *session, const struct cli_settings *settings,
 		 */
 		call.skip_files = !settings->files;
 	}
+	if (settings->json_stream)
+		return call_with_events(session, settings, box, &call, relay, ret_result,
+					err);
 	if (settings->terminal)
 		return call_with_terminal(session, settings, box, &call, relay,
 					  ret_result, err);
@@ -214,7 +247,7 @@ static int run_last(husk_session *session, const struct cli_settings *settings,
 	cli_signals_release();
 	if (r < 0)
 		return cli_say_error(&err);
-	r = settings->json ? report_json(result) : report_plain(settings, &relay, result);
+	r = report(settings, &relay, result);
 	(void)husk_result_free(result);
 	return r;
 }
@@ -242,21 +275,40 @@ static int open_and_run(struct cli_settings *settings, const struct cli_box *box
 	return r;
 }
 
+/* stdout can hold one thing. */
+static int check_together(const struct cli_settings *settings, struct husk_error *err)
+{
+	const struct {
+		int32_t given;
+		const char *name;
+	} kinds[] = {
+	    {settings->explain, "--explain"},
+	    {settings->json, "--json"},
+	    {settings->json_stream, "--json-stream"},
+	    {settings->terminal, "--tty"},
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!kinds[i].given)
+			continue;
+		if (first)
+			return cli_error(err, first,
+					 "cannot go with %s: stdout can hold one of them",
+					 kinds[i].name);
+		first = kinds[i].name;
+	}
+	return 0;
+}
+
 int cli_box_run(struct cli_settings *settings, const struct cli_box *box)
 {
 	husk_cancel *cancel = NULL;
 	struct husk_error err = {0};
 	int r;
 
-	if (settings->terminal && settings->json) {
-		(void)cli_error(&err, "-t", "shows a terminal and cannot go with --json");
+	if (check_together(settings, &err) < 0)
 		return cli_say_usage(&err, box->verb);
-	}
-	if (settings->explain && settings->json) {
-		(void)cli_error(&err, "--explain",
-				"prints text and cannot go with --json");
-		return cli_say_usage(&err, box->verb);
-	}
 	if (cli_settings_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
 		return cli_say_error(&err);
 	cli_signals_watch(cancel);

@@ -17,6 +17,7 @@
 #ifndef CLI_MCP_H
 #define CLI_MCP_H
 
+#include "cli/json_text.h"
 #include "cli/mcp_wire.h"
 #include "cli/settings.h"
 
@@ -105,12 +106,7 @@ bool mcp_listen_cancel(struct mcp *mcp, const json_t *id);
 void mcp_listen_end(struct mcp *mcp);
 void mcp_files_changed(struct mcp *mcp);
 
-/* Bytes as JSON: cli/mcp_text.c. Base64 is that of RFC 4648, section 4. */
-json_t *mcp_base64(const void *data, size_t size);
-/* Decode; *ret is the caller's. False where text is no base64 or there is no memory. */
-bool mcp_base64_decode(const char *text, size_t size, char **ret, size_t *ret_size);
-/* Text; bytes that are not UTF-8 become U+FFFD. */
-json_t *mcp_text(const char *data, size_t size);
+/* A path, or any other short text; bytes that are not UTF-8 become U+FFFD. */
 json_t *mcp_path(const char *path);
 /* A content block of text. */
 json_t *mcp_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

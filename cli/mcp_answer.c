@@ -92,7 +92,7 @@ static json_t *make_text(const husk_result *result)
 		return NULL;
 	show(file, result);
 	if (fclose(file) == 0)
-		shown = mcp_text(text, size);
+		shown = cli_json_text(text, size);
 	free(text);
 	return shown;
 }
@@ -134,7 +134,7 @@ static json_t *load_picture(struct mcp_call *call, const char *path, size_t *ret
 	type = mcp_picture_type(data, *ret_size);
 	if (type)
 		picture = json_pack("{s:s,s:o,s:s}", "type", "image", "data",
-				    mcp_base64(data, *ret_size), "mimeType", type);
+				    cli_json_base64(data, *ret_size), "mimeType", type);
 	free(data);
 	return picture;
 }

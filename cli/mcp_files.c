@@ -60,7 +60,7 @@ json_t *mcp_write_file(struct mcp_call *call)
 		return mcp_failed("give either content or content_base64");
 	if (content)
 		return write_data(call, path, content, size);
-	if (!mcp_base64_decode(coded, coded_size, &decoded, &decoded_size))
+	if (!cli_json_base64_decode(coded, coded_size, &decoded, &decoded_size))
 		return mcp_failed("content_base64 is not base64");
 	result = write_data(call, path, decoded, decoded_size);
 	free(decoded);
@@ -76,7 +76,7 @@ static json_t *show_file(const char *path, const char *data, size_t size)
 			   "media_type", type);
 	if (mcp_is_picture_name(path) && mcp_picture_type(data, size)) {
 		content = json_pack("[{s:s,s:o,s:s}]", "type", "image", "data",
-				    mcp_base64(data, size), "mimeType", type);
+				    cli_json_base64(data, size), "mimeType", type);
 		json_decref(text);
 	} else if (text) {
 		content = json_pack("[{s:s,s:O}]", "type", "text", "text", text);
@@ -86,7 +86,7 @@ static json_t *show_file(const char *path, const char *data, size_t size)
 		(void)json_array_append_new(
 		    content, mcp_note("[%zu bytes that are no text]", size));
 		(void)json_object_set_new(fields, "content_base64",
-					  mcp_base64(data, size));
+					  cli_json_base64(data, size));
 	}
 	return json_pack("{s:o,s:o,s:b}", "content", content, "structuredContent", fields,
 			 "isError", 0);
@@ -139,7 +139,7 @@ static json_t *list_text(const json_t *files, size_t left_out)
 	if (left_out > 0)
 		(void)fprintf(to, "[and %zu more]\n", left_out);
 	if (fclose(to) == 0)
-		shown = mcp_text(text, size);
+		shown = cli_json_text(text, size);
 	free(text);
 	return shown;
 }

@@ -3,7 +3,10 @@
 #include "cli/mcp.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void mcp_request_deinit(struct mcp_request *request)
 {
@@ -106,4 +109,20 @@ void mcp_notify(struct mcp *mcp, const char *method, json_t *params)
 {
 	(void)mcp_wire_send(&mcp->wire, json_pack("{s:s,s:s,s:o}", "jsonrpc", "2.0",
 						  "method", method, "params", params));
+}
+
+json_t *mcp_path(const char *path)
+{
+	return cli_json_text(path, strlen(path));
+}
+
+json_t *mcp_note(const char *fmt, ...)
+{
+	char text[4400];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return json_pack("{s:s,s:o}", "type", "text", "text", mcp_path(text));
 }

@@ -156,7 +156,7 @@ static void reply_content(struct mcp_request *request, const char *uri, const ch
 				   "mimeType", type, "text", text);
 	else
 		result = json_pack("{s:[{s:s,s:s,s:o}]}", "contents", "uri", uri,
-				   "mimeType", type, "blob", mcp_base64(data, size));
+				   "mimeType", type, "blob", cli_json_base64(data, size));
 	mcp_cacheable(request, result, 0);
 	mcp_reply(request, result);
 }

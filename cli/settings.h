@@ -30,6 +30,7 @@ struct cli_settings {
 	const char *name;		     /* --name of the box */
 	const struct cli_language *language; /* --language; NULL: to be guessed */
 	int32_t help, json, explain, stdin_open, terminal, files, quiet;
+	int32_t json_stream;
 	int32_t no_cache;      /* setup */
 	int32_t all;	       /* stop */
 	int32_t network_given; /* --network, whatever it says */

@@ -445,7 +445,7 @@ def a_client_that_goes_takes_all_with_it(t):
 @test
 def options_are_checked_before(t):
     for words, part in ((["--timeout", "0"], "--timeout"), (["--json"], "--json"),
-                        (["x"], "x"), (["--image", "none:such"], "image")):
+                        (["x"], "x"), (["--image", "dir:/no/such"], "image")):
         done = t.run([t.command, "mcp", *words])
         equal((done.status, done.stdout), (125, b""), str(words))
         contains(done.err, part)

@@ -192,7 +192,7 @@ def the_deadline_is_announced(t):
 def what_does_not_go_together_is_said(t):
     done = t.husk("run", "-t", "--json", "--", "true")
     equal((done.status, done.stdout), (125, b""), "-t --json")
-    contains(done.err, "-t")
+    contains(done.err, "--tty")
     done = t.husk("shell", "ls")
     equal(done.status, 125, "shell ls")
 

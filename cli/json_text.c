@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes as JSON: text, base64, media types. */
-#include "cli/mcp.h"
+#include "cli/json_text.h"
 
-#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-json_t *mcp_base64(const void *data, size_t size)
+json_t *cli_json_base64(const void *data, size_t size)
 {
 	const unsigned char *from = data;
 	char *text = malloc((size + 2) / 3 * 4 + 1), *to = text;
@@ -36,7 +35,7 @@ json_t *mcp_base64(const void *data, size_t size)
 	return string;
 }
 
-bool mcp_base64_decode(const char *text, size_t size, char **ret, size_t *ret_size)
+bool cli_json_base64_decode(const char *text, size_t size, char **ret, size_t *ret_size)
 {
 	char *data, *to;
 	uint32_t bits = 0;
@@ -84,7 +83,7 @@ static size_t character(const char *data, size_t size)
 	return 0;
 }
 
-json_t *mcp_text(const char *data, size_t size)
+json_t *cli_json_text(const char *data, size_t size)
 {
 	json_t *string = json_stringn(data, size);
 	char *text = NULL;
@@ -109,20 +108,4 @@ json_t *mcp_text(const char *data, size_t size)
 		string = json_stringn(text, length);
 	free(text);
 	return string;
-}
-
-json_t *mcp_path(const char *path)
-{
-	return mcp_text(path, strlen(path));
-}
-
-json_t *mcp_note(const char *fmt, ...)
-{
-	char text[4400];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return json_pack("{s:s,s:o}", "type", "text", "text", mcp_path(text));
 }
