@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,12 +87,22 @@ static int add(struct dirs *dirs, struct dir_node *parent, const char *name, siz
 	return 0;
 }
 
+/* A share of the descriptors that the caller's process may have. */
+static size_t share_of_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 32 * DIRS_OPEN)
+		return DIRS_OPEN;
+	return limit.rlim_cur < 64 ? 2 : limit.rlim_cur / 32;
+}
+
 int dirs_init(struct dirs *dirs, int root, const char *where, struct husk_error *err)
 {
 	struct dir_node *node;
 	int rc;
 
-	*dirs = (struct dirs){.where = where};
+	*dirs = (struct dirs){.where = where, .open_max = share_of_descriptors()};
 	rc = add(dirs, NULL, "", 0, &node, err);
 	if (rc < 0)
 		return rc;
@@ -179,7 +190,7 @@ static size_t free_slot(struct dirs *dirs)
 {
 	size_t oldest = 0;
 
-	for (size_t i = 0; i < DIRS_OPEN; i++) {
+	for (size_t i = 0; i < dirs->open_max; i++) {
 		if (!dirs->open[i])
 			return i;
 		if (dirs->open[i]->used < dirs->open[oldest]->used)

@@ -44,6 +44,7 @@ struct dirs {
 	struct dir_node **buckets;
 	size_t bucket_count;
 	struct dir_node *open[DIRS_OPEN];
+	size_t open_max; /* fewer where descriptors are few */
 	uint64_t clock, salt;
 };
 

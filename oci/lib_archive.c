@@ -17,6 +17,7 @@ static const struct library_symbol symbols[] = {
     LIBRARY_SYMBOL(struct lib_archive, header_position, archive_read_header_position),
     LIBRARY_SYMBOL(struct lib_archive, data_block, archive_read_data_block),
     LIBRARY_SYMBOL(struct lib_archive, error_string, archive_error_string),
+    LIBRARY_SYMBOL(struct lib_archive, error_number, archive_errno),
     LIBRARY_SYMBOL(struct lib_archive, set_error, archive_set_error),
     LIBRARY_SYMBOL(struct lib_archive, entry_pathname, archive_entry_pathname),
     LIBRARY_SYMBOL(struct lib_archive, entry_filetype, archive_entry_filetype),

@@ -18,6 +18,7 @@ struct lib_archive {
 	typeof(archive_read_header_position) *header_position;
 	typeof(archive_read_data_block) *data_block;
 	typeof(archive_error_string) *error_string;
+	typeof(archive_errno) *error_number;
 	typeof(archive_set_error) *set_error;
 	typeof(archive_entry_pathname) *entry_pathname;
 	typeof(archive_entry_filetype) *entry_filetype;

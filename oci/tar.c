@@ -69,6 +69,8 @@ static int refused(struct tar *tar, struct husk_error *err)
 
 	if (tar->failed)
 		return fail(tar, err);
+	if (tar->lib->error_number(tar->archive) == ENOMEM)
+		return error_oom(err, tar->source.where);
 	return error_set(err, HUSK_E_IMAGE, tar->source.where,
 			 "is not a sound tar archive: %s",
 			 printable(text, sizeof(text), why ? why : "it cannot be read"));
