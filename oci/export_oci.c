@@ -124,7 +124,7 @@ static json_t *platform_json(const char *text)
 	json_t *json;
 
 	if (platform_parse(text, &platform, NULL) < 0)
-		return NULL;
+		return json_object();
 	json = json_pack("{s:s, s:s}", "architecture", platform.architecture, "os",
 			 platform.os);
 	if (json && platform.variant[0] != '\0' &&
@@ -146,19 +146,16 @@ static const char *manifest_type(const struct export *export)
 static char *index_text(const struct export *export, uint64_t size)
 {
 	char digest[DIGEST_TEXT];
-	json_t *entry, *platform = platform_json(export->image->platform), *index;
+	json_t *index;
 	char *text;
 
 	digest_text(&export->image->manifest, digest);
-	entry = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", manifest_type(export),
-			  "digest", digest, "size", (json_int_t)size, "annotations",
-			  annotations(export));
-	if (entry && platform)
-		(void)json_object_set_new(entry, "platform", platform);
-	else
-		json_decref(platform);
-	index = json_pack("{s:i, s:s, s:[o]}", "schemaVersion", 2, "mediaType",
-			  "application/vnd.oci.image.index.v1+json", "manifests", entry);
+	index =
+	    json_pack("{s:i, s:s, s:[{s:s, s:s, s:I, s:o, s:o}]}", "schemaVersion", 2,
+		      "mediaType", "application/vnd.oci.image.index.v1+json", "manifests",
+		      "mediaType", manifest_type(export), "digest", digest, "size",
+		      (json_int_t)size, "annotations", annotations(export), "platform",
+		      platform_json(export->image->platform));
 	text = index ? json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(index);
 	return text;

@@ -238,8 +238,10 @@ static int classify(struct import_found *found, enum import_format format,
 		if (r < 0)
 			return r;
 		members = import_members(found);
-		if (format == IMPORT_DOCKER_ARCHIVE || import_docker_looks_like(&members))
-			return 0;
+		if (format == IMPORT_ANY)
+			r = import_docker_looks_like(&members, &docker, err);
+		if (r < 0 || docker)
+			return r;
 		fd_close(&found->plain);
 	}
 	if (format != IMPORT_ANY && format != IMPORT_ROOTFS)

@@ -51,6 +51,8 @@ static int read_rows(const struct members *members, json_t **ret, struct husk_er
 	if (r < 0)
 		return r;
 	rows = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &why);
+	if (!rows && json_error_code(&why) == json_error_out_of_memory)
+		return error_oom(err, members->path);
 	if (!rows)
 		return error_set(err, HUSK_E_IMAGE, members->path,
 				 "manifest.json, line %d: %s", why.line,
@@ -66,12 +68,20 @@ static int read_rows(const struct members *members, json_t **ret, struct husk_er
 	return 0;
 }
 
-bool import_docker_looks_like(const struct members *members)
+int import_docker_looks_like(const struct members *members, bool *ret,
+			     struct husk_error *err)
 {
 	CLEANUP_JSON json_t *rows = NULL;
+	struct husk_error why = {0};
+	int r = read_rows(members, &rows, &why);
 
-	return members_have_twice(members, "manifest.json") ||
-	       read_rows(members, &rows, NULL) == 0;
+	if (r < 0 && r != HUSK_E_IMAGE && r != HUSK_E_TOO_BIG) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	*ret = r == 0 || members_have_twice(members, "manifest.json");
+	return 0;
 }
 
 static int add_candidate(struct import_candidate *list, size_t *count, size_t image,

@@ -10,7 +10,8 @@
 #include "oci/members.h"
 
 /* Is its manifest.json one of images, or some other file of that name. */
-bool import_docker_looks_like(const struct members *members);
+int import_docker_looks_like(const struct members *members, bool *ret,
+			     struct husk_error *err);
 
 /* The images that are wanted, ready to be fetched. */
 int import_docker_plan(const struct members *members, const struct import_wanted *wanted,

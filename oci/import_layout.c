@@ -16,13 +16,16 @@ static int check_mark(const struct members *members, struct husk_error *err)
 {
 	CLEANUP_BUFFER struct buffer mark = BUFFER_INIT(MARK_MAX);
 	const char *version;
+	json_error_t why;
 	char shown[32];
 	json_t *root;
 	int r = members_read(members, "oci-layout", &mark, err);
 
 	if (r < 0)
 		return r;
-	root = json_loadb(mark.data, mark.size, JSON_REJECT_DUPLICATES, NULL);
+	root = json_loadb(mark.data, mark.size, JSON_REJECT_DUPLICATES, &why);
+	if (!root && json_error_code(&why) == json_error_out_of_memory)
+		return error_oom(err, members->path);
 	version = json_string_value(json_object_get(root, "imageLayoutVersion"));
 	if (!version)
 		r = error_set(err, HUSK_E_IMAGE, members->path,
