@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/snapshot.h"
 
+#include "session/stamp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@ struct snapshot *snapshot_new(const struct snapshot *old)
 		return NULL;
 	snap->refs = 1;
 	snap->max = SNAPSHOT_ENTRIES_MAX;
+	snap->until = INT64_MAX;
 	snap->newest = INT64_MIN;
 	snap->dirs = BUFFER_INIT(entries * sizeof(struct snapshot_dir));
 	snap->files = BUFFER_INIT(entries * sizeof(struct snapshot_file));
@@ -34,12 +37,20 @@ int snapshot_full(struct snapshot *snapshot)
 	return -EFBIG;
 }
 
+/* The clock is looked at now and then: entries come at a microsecond each. */
+static bool is_late(struct snapshot *snap)
+{
+	enum { OFTEN = 256 };
+
+	return ++snap->added % OFTEN == 0 && stamp_monotonic() >= snap->until;
+}
+
 static int add_name(struct snapshot *snap, const char *name, uint32_t *ret)
 {
 	size_t at = snap->names.size;
 	int r;
 
-	if (snap->dir_count + snap->file_count >= snap->max)
+	if (snap->dir_count + snap->file_count >= snap->max || is_late(snap))
 		return snapshot_full(snap);
 	r = buffer_add(&snap->names, name, strlen(name) + 1);
 	if (r == -EFBIG)

@@ -19,6 +19,10 @@
 #define SNAPSHOT_NAMES_MAX   (UINT32_C(512) << 20)
 #define SNAPSHOT_NONE	     UINT32_MAX
 
+/* What takes longer is cut: a box can leave much to read, on a disk that may be slow, and
+ * the call that waits for it is past its deadline. */
+#define SNAPSHOT_SECONDS_MAX 30
+
 enum snapshot_dir_state {
 	SNAPSHOT_READ = 0,
 	SNAPSHOT_GONE = 1, /* vanished before it could be read */
@@ -55,6 +59,8 @@ struct snapshot {
 	uint32_t dir_count;
 	uint32_t file_count;
 	uint32_t max;	/* of both together */
+	uint32_t added; /* how many names, all in all */
+	int64_t until;	/* when it is cut, by stamp_monotonic */
 	bool cut;	/* a bound was reached: there is more */
 	int root_errno; /* why the root could not be read (it is HIDDEN then), or 0 */
 	int64_t newest; /* the latest ctime of a file */
@@ -95,6 +101,8 @@ struct snapshot_how {
 	bool alone;
 	/* Directories and files together, at most; 0: SNAPSHOT_ENTRIES_MAX. */
 	uint32_t max;
+	/* When to stop, by stamp_monotonic; 0: after SNAPSHOT_SECONDS_MAX. */
+	int64_t until;
 };
 
 /* Take a snapshot of the tree at root, a directory held open in any way. *ret has one

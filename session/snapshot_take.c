@@ -159,6 +159,8 @@ static int copy_dir(struct taker *t, uint32_t dir)
 	if (t->team)
 		r = snapshot_team_give(t->team, walk_fd(&t->walk), dir, twin.first_file,
 				       twin.file_count);
+	if (r == -EFBIG)
+		return snapshot_full(t->snap);
 	for (uint32_t i = 0; r == 0 && !t->team && i < twin.file_count; i++)
 		r = copy_file(t, snapshot_files(old) + twin.first_file + i);
 	for (uint32_t i = 0; r == 0 && i < twin.dir_count; i++) {
@@ -389,7 +391,7 @@ static int take_root(struct taker *t, int root)
 }
 
 static int take(int root, const struct snapshot_how *how, struct snapshot_team *team,
-		struct snapshot **ret)
+		int64_t until, struct snapshot **ret)
 {
 	struct taker t = {
 	    .how = how, .walk = WALK_INIT, .snap = snapshot_new(how->old), .team = team};
@@ -399,6 +401,7 @@ static int take(int root, const struct snapshot_how *how, struct snapshot_team *
 		return -ENOMEM;
 	if (how->max)
 		t.snap->max = how->max;
+	t.snap->until = until;
 	t.snap->begun = stamp_monotonic();
 	t.snap->clock_offset = stamp_clock_offset();
 	r = take_root(&t, root);
@@ -419,14 +422,17 @@ static int take(int root, const struct snapshot_how *how, struct snapshot_team *
 /* The work of a team holds descriptors: where the walk lacked one, it tries alone. */
 int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **ret)
 {
+	const int64_t until =
+	    how->until ? how->until
+		       : stamp_monotonic() + SNAPSHOT_SECONDS_MAX * INT64_C(1000000000);
 	struct snapshot_team *team = NULL;
 	int r;
 
 	if (how->old && how->trust_ctime && !how->names_only && !how->alone)
-		team = snapshot_team_new(how->old);
-	r = take(root, how, team, ret);
+		team = snapshot_team_new(how->old, until);
+	r = take(root, how, team, until, ret);
 	if (!team)
 		return r;
 	snapshot_team_free(team);
-	return r == -EMFILE || r == -ENFILE ? take(root, how, NULL, ret) : r;
+	return r == -EMFILE || r == -ENFILE ? take(root, how, NULL, until, ret) : r;
 }

@@ -15,6 +15,7 @@
 
 struct snapshot_team {
 	const struct snapshot *old;
+	int64_t until;
 	struct snapshot_file *found; /* a slot for each file of old */
 	pthread_t helpers[TEAM_HELPERS_MAX];
 	int helper_count;
@@ -136,7 +137,7 @@ static void start_helpers(struct snapshot_team *team, int wanted)
 	(void)pthread_attr_destroy(&attr);
 }
 
-struct snapshot_team *snapshot_team_new(const struct snapshot *old)
+struct snapshot_team *snapshot_team_new(const struct snapshot *old, int64_t until)
 {
 	int wanted = helpers_wanted(old);
 	struct snapshot_team *team = wanted > 0 ? calloc(1, sizeof(*team)) : NULL;
@@ -144,6 +145,7 @@ struct snapshot_team *snapshot_team_new(const struct snapshot *old)
 	if (!team)
 		return NULL;
 	team->old = old;
+	team->until = until;
 	team->pieces = BUFFER_INIT(SIZE_MAX / 2);
 	(void)pthread_mutex_init(&team->lock, NULL);
 	(void)pthread_cond_init(&team->more, NULL);
@@ -224,6 +226,10 @@ int snapshot_team_give(struct snapshot_team *team, int dir_fd, uint32_t dir,
 		    .count = count - at < TEAM_CHUNK ? count - at : TEAM_CHUNK,
 		};
 
+		if (stamp_monotonic() >= team->until) {
+			fd_close(&piece.fd);
+			return -EFBIG;
+		}
 		if (piece.fd < 0) {
 			r = do_here(team, dir_fd, &piece);
 			continue;

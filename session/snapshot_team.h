@@ -34,12 +34,14 @@ struct team_piece {
 	int error; /* 0 or -errno of what was not about one file having gone */
 };
 
-/* A team for the files of old, or NULL where it would not help: a small tree, one
- * processor, no memory or no thread to be had. */
-struct snapshot_team *snapshot_team_new(const struct snapshot *old);
+/* A team for the files of old, which works until that time (by stamp_monotonic); or NULL
+ * where it would not help: a small tree, one processor, no memory or no thread to be had.
+ */
+struct snapshot_team *snapshot_team_new(const struct snapshot *old, int64_t until);
 struct snapshot_team *snapshot_team_free(struct snapshot_team *team);
 
-/* Have the files looked at, now or later, by somebody. 0 or -ENOMEM. */
+/* Have the files looked at, now or later, by somebody. 0, -ENOMEM, or -EFBIG where it is
+ * too late for any more. */
 int snapshot_team_give(struct snapshot_team *team, int dir_fd, uint32_t dir,
 		       uint32_t first, uint32_t count);
 

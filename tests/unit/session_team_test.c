@@ -116,7 +116,7 @@ static void what_went_meanwhile_is_left_out(void **state)
 
 	make_large(tree.ws);
 	old = take(tree.ws, (struct snapshot_how){0});
-	team = snapshot_team_new(old);
+	team = snapshot_team_new(old, INT64_MAX);
 	if (!team) { /* one processor */
 		snapshot_unref(old);
 		tree_close(&tree);
@@ -225,6 +225,29 @@ static void few_descriptors_will_do(void **state)
 	tree_close(&tree);
 }
 
+/* Nothing is made up for what was not looked at. */
+static void what_takes_too_long_is_cut(void **state)
+{
+	struct tree tree = tree_open_large();
+	struct snapshot *old, *late;
+	(void)state;
+
+	make_large(tree.ws);
+	late = take(tree.ws, (struct snapshot_how){.until = 1});
+	assert_true(late->cut);
+	assert_true(late->file_count < 300);
+	snapshot_unref(late);
+	old = take(tree.ws, (struct snapshot_how){0});
+	assert_false(old->cut);
+	late = take(tree.ws,
+		    (struct snapshot_how){.old = old, .trust_ctime = true, .until = 1});
+	assert_true(late->cut);
+	assert_true(late->file_count < 300);
+	snapshot_unref(late);
+	snapshot_unref(old);
+	tree_close(&tree);
+}
+
 static void a_diff_of_a_large_tree_tells_all(void **state)
 {
 	struct call c;
@@ -252,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(what_went_meanwhile_is_left_out),
 	    cmocka_unit_test(shut_directories_are_hidden),
 	    cmocka_unit_test(few_descriptors_will_do),
+	    cmocka_unit_test(what_takes_too_long_is_cut),
 	    cmocka_unit_test(a_diff_of_a_large_tree_tells_all),
 	};
 
