@@ -46,7 +46,7 @@ static int check_call(const struct husk_session *session, const struct husk_call
 static const char *workdir_of(const struct husk_session *session, const char *const *argv,
 			      const struct husk_call *call)
 {
-	const char *own = image_root_workdir(&session->root);
+	const char *own = session->root.workdir;
 
 	if (call->workdir)
 		return call->workdir;

@@ -49,6 +49,20 @@ static int set_command(struct image_root *root, struct husk_error *err)
 	return 0;
 }
 
+/* A relative one is so to the root: the format does not say that it may be, and some are.
+ */
+static int set_workdir(struct image_root *root, struct husk_error *err)
+{
+	const char *workdir = root->image.config.workdir;
+
+	if (workdir[0] == '\0')
+		return 0;
+	if (asprintf(&root->workdir, "%s%s", workdir[0] == '/' ? "" : "/", workdir) >= 0)
+		return 0;
+	root->workdir = NULL;
+	return error_oom(err, "image");
+}
+
 /* An image without layers has no directory: its boxes hold what husk puts there. */
 static int hold(const struct husk_options *options, const char *where,
 		struct image_root *root, struct box_spec *spec, struct husk_error *err)
@@ -66,6 +80,8 @@ static int hold(const struct husk_options *options, const char *where,
 	}
 	root->held = true;
 	r = set_command(root, err);
+	if (r == 0)
+		r = set_workdir(root, err);
 	if (r == 0 && root->image.root >= 0)
 		r = source_pin_fd(root->image.root, where, &spec->image, err);
 	return r;
@@ -158,18 +174,12 @@ int image_root_variables(const struct image_root *root,
 	return settings_add_image(settings, env, root->home, options->env, err);
 }
 
-const char *image_root_workdir(const struct image_root *root)
-{
-	const char *workdir = root->held ? root->image.config.workdir : NULL;
-
-	return workdir && workdir[0] == '/' ? workdir : NULL;
-}
-
 void image_root_deinit(struct image_root *root)
 {
 	if (root->held)
 		oci_image_deinit(&root->image);
 	free(root->command);
 	free(root->home);
+	free(root->workdir);
 	*root = IMAGE_ROOT_INIT;
 }

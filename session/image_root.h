@@ -20,6 +20,7 @@ struct image_root {
 	const char **command; /* heap: Entrypoint and Cmd, pointing into image; NULL where
 			       * there is nothing to run */
 	char *home;	      /* heap: of the user in the box; NULL: not known */
+	char *workdir;	      /* heap: of the image's own command; NULL: none */
 };
 
 #define IMAGE_ROOT_INIT                             \
@@ -38,9 +39,6 @@ int image_root_set(const struct husk_options *options, bool fetch, struct image_
 int image_root_variables(const struct image_root *root,
 			 const struct husk_options *options, struct settings *settings,
 			 struct husk_error *err);
-
-/* The directory that the image's own command is started in, or NULL. */
-const char *image_root_workdir(const struct image_root *root);
 
 void image_root_deinit(struct image_root *root);
 

@@ -3,12 +3,16 @@
 run. The images are OCI layouts that are written here."""
 
 import os
+import fcntl
+import os
 import pathlib
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import termios
 
 from harness import check, contains, equal, test
 from integration import images
@@ -70,6 +74,13 @@ def own_command_of_the_image(t):
     # A command replaces both.
     done = t.husk("run", *options, "--", "sh", "-c", "echo mine; pwd", env=store(t))
     equal(done.out, "mine\n/workspace\n", done)
+
+
+@test
+def a_working_directory_without_a_slash(t):
+    name = imported(t, Cmd=["pwd"], WorkingDir="srv/app")
+    done = t.husk("run", *limits(t), "--image", name, env=store(t))
+    equal((done.status, done.out), (0, "/srv/app\n"), done)
 
 
 @test
@@ -292,6 +303,55 @@ def there_and_back(t):
             equal(done.json[0]["manifest"], before["manifest"])
         done = t.husk("run", *limits(t), "--pull", "never", "--image", name, env=other)
         equal(done.out, "started in /workspace\n", done)
+
+
+def on_a_terminal(t, *words):
+    """What the command writes to a terminal of 24 rows and 80 columns."""
+    main, side = os.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen([t.command, *words], stdin=side, stdout=side, stderr=side,
+                          env={**t.env, **store(t), "TERM": "xterm"}) as process:
+        os.close(side)
+        text = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            text += piece
+    os.close(main)
+    equal(process.returncode, 0, text)
+    return text.decode()
+
+
+@test
+def progress_on_a_terminal(t):
+    """Bars that are gone in the end; none where they are not wanted."""
+    path = layout(t.tmp / "layout", [layer(tree(t))])
+    text = on_a_terminal(t, "image", "import", path, "localhost/made:here")
+    drawn, _, rest = text.rpartition("\x1b[J")
+    contains(drawn, "localhost/made:here: 1 of 1 layer, ")
+    check(re.fullmatch(r"localhost/made:here sha256:[0-9a-f]{64}\r\n", rest), repr(rest))
+    for line in re.split(r"\r\n|\x1b\[J", drawn):
+        check(len(line) < 80, repr(line))
+    # All of it is there by now: nothing is fetched, so nothing is said.
+    text = on_a_terminal(t, "run", *limits(t), "--image", "localhost/made:here", "--", "pwd")
+    equal(text, "/workspace\r\n")
+    t.husk("image", "rm", "localhost/made:here", env=store(t))
+    text = on_a_terminal(t, "image", "import", "--quiet", path, "localhost/made:here")
+    check("\x1b" not in text, repr(text))
+
+
+@test
+def progress_in_lines(t):
+    path = layout(t.tmp / "layout", [layer(tree(t))])
+    done = t.husk("image", "import", path, "localhost/made:here", env=store(t))
+    lines = done.err.splitlines()
+    equal(lines[0], "localhost/made:here: 1 layer")
+    check(re.fullmatch(r"[0-9a-f]{12}: done, [0-9.]+ [KM]iB", lines[2]), lines)
+    equal(len(done.out.splitlines()), 1, done)
 
 
 @test
