@@ -302,9 +302,13 @@ static int explain(const struct http *http, struct http_handle *handle,
 	(void)http->curl->easy_getinfo(handle->easy, CURLINFO_PRETRANSFER_TIME_T,
 				       &connected);
 	failure.connected = connected > 0;
+	failure.whole_s = request->timeout_s;
 	if (!url_is_loopback(request->url))
 		failure.proxy = request->url->tls ? http->settings.https_proxy
 						  : http->settings.http_proxy;
+	/* libcurl quotes a proxy that it does not understand, password and all. */
+	if (failure.proxy && strchr(failure.text, '@'))
+		failure.text = http->curl->easy_strerror(code);
 	return http_failure(request->url, &failure, &transfer->answer->failure,
 			    transfer->err);
 }

@@ -82,6 +82,12 @@ static int late(const struct url *url, const struct wire_failure *failure,
 {
 	int rc;
 
+	if (failure->whole_s > 0 && strstr(failure->text, "Operation timed out")) {
+		rc = error_set(err, HUSK_E_REGISTRY, url->authority,
+			       "no whole answer within %u s", failure->whole_s);
+		error_hint(err, "the registry or the way to it is too slow");
+		return rc;
+	}
 	if (failure->connected) {
 		*ret = HTTP_STALLED;
 		rc = error_set(err, HUSK_E_REGISTRY, url->authority,

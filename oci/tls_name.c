@@ -40,12 +40,10 @@ static CURLcode on_context(CURL *easy, void *context, void *user)
 bool tls_name_check(const struct lib_curl *curl, CURL *easy, const struct url *url)
 {
 	const curl_version_info_data *info = curl->version_info(CURLVERSION_NOW);
-	struct url *user;
 
 	if (!info->ssl_version || strncmp(info->ssl_version, "OpenSSL/3", 9) != 0)
 		return true;
-	memcpy(&user, &url, sizeof(user));
 	return curl->easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_context) ==
 		   CURLE_OK &&
-	       curl->easy_setopt(easy, CURLOPT_SSL_CTX_DATA, user) == CURLE_OK;
+	       curl->easy_setopt(easy, CURLOPT_SSL_CTX_DATA, url) == CURLE_OK;
 }

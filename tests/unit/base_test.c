@@ -69,6 +69,31 @@ static void test_utf8(void **state)
 	}
 }
 
+static void test_base64_read(void **state)
+{
+	static const struct {
+		const char *text, *wanted; /* NULL: refused */
+	} rows[] = {
+	    {"", ""},	     {"Zg==", "f"},	 {"Zm8=", "fo"},   {"Zm9vYmFy", "foobar"},
+	    {"Zg", NULL},    {"Zg=", NULL},	 {"Zg===", NULL},  {"====", NULL},
+	    {"Z===", NULL},  {"Zg==Zg==", NULL}, {"Zm9v\n", NULL}, {"Zm9-", NULL},
+	    {"Zm 9v", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buffer out = BUFFER_INIT(100);
+		int rc;
+
+		assert_int_equal(buffer_add_text(&out, "x"), 0);
+		rc = base64_read(&out, rows[i].text);
+		if (rc != (rows[i].wanted ? 0 : -EINVAL))
+			fail_msg("%s: %d", rows[i].text, rc);
+		assert_string_equal(out.data + 1, rows[i].wanted ? rows[i].wanted : "");
+		buffer_deinit(&out);
+	}
+}
+
 static void test_base64(void **state)
 {
 	/* RFC 4648 section 10. */
@@ -177,6 +202,7 @@ int main(void)
 	    cmocka_unit_test(test_buffer_bounds),
 	    cmocka_unit_test(test_utf8),
 	    cmocka_unit_test(test_base64),
+	    cmocka_unit_test(test_base64_read),
 	    cmocka_unit_test(test_resolve_stays_inside),
 	    cmocka_unit_test(test_error_is_cut_not_overrun),
 	};
