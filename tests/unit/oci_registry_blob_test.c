@@ -83,79 +83,67 @@ static int pull(struct scene *scene)
 #define MOST	    4
 #define ASKED_REST  "Range: bytes=100000-"
 
+static const struct {
+	struct peer_answer answers[MOST];
+	int rc, asked, ranges;
+} transfers[] = {
+    {{{path, "200 OK", NULL, WHOLE}}, 0, 1, 0},
+    /* cut, and gone on with */
+    {{{path, "200 OK", NULL, CUT},
+      {path, "206 Part", RANGE("100000-299999/300000"), REST}},
+     0,
+     2,
+     1},
+    {{{path, "200 OK", NULL, CUT}, {path, "206 Part", RANGE("100000-299999/*"), REST}},
+     0,
+     2,
+     1},
+    /* the server does not know Range, or not this one */
+    {{{path, "200 OK", NULL, CUT}, {path, "200 OK", NULL, WHOLE}}, 0, 2, 1},
+    {{{path, "200 OK", NULL, CUT},
+      {path, "416 No", NULL, .times = 1},
+      {path, "200 OK", NULL, WHOLE}},
+     0,
+     3,
+     1},
+    /* a part that is another one */
+    {{{path, "200 OK", NULL, CUT},
+      {path, "206 Part", RANGE("0-299999/300000"), WHOLE, .times = 1},
+      {path, "200 OK", NULL, WHOLE}},
+     0,
+     3,
+     1},
+    {{{path, "200 OK", NULL, CUT},
+      {path, "206 Part", NULL, REST, .times = 1},
+      {path, "200 OK", NULL, WHOLE}},
+     0,
+     3,
+     1},
+    {{{path, "206 Part", RANGE("0-299999/300000"), WHOLE}}, HUSK_E_REGISTRY, 5, 0},
+    /* a Content-Length that promises more than is wanted and than there is */
+    {{{path, "200 OK", NULL, .body = content, .size = SIZE + 1, .short_by = 1}}, 0, 1, 0},
+    /* too long, too short, other bytes */
+    {{{path, "200 OK", NULL, .body = content, .size = SIZE + 1}}, HUSK_E_TOO_BIG, 1, 0},
+    {{{path, "200 OK", NULL, .body = content, .size = 5}}, HUSK_E_REGISTRY, 5, 0},
+    {{{path, "200 OK", NULL, .body = content + 1, .size = SIZE}}, HUSK_E_IMAGE, 1, 0},
+    {{{path, "404 No"}}, HUSK_E_IMAGE, 1, 0},
+    {{{path, "500 No"}}, HUSK_E_REGISTRY, 1, 0},
+};
+
 static void test_transfers(void **state)
 {
-	static const struct {
-		struct peer_answer answers[MOST];
-		int rc, asked, ranges;
-	} rows[] = {
-	    {{{path, "200 OK", NULL, WHOLE}}, 0, 1, 0},
-	    /* cut, and gone on with */
-	    {{{path, "200 OK", NULL, CUT},
-	      {path, "206 Part", RANGE("100000-299999/300000"), REST}},
-	     0,
-	     2,
-	     1},
-	    {{{path, "200 OK", NULL, CUT},
-	      {path, "206 Part", RANGE("100000-299999/*"), REST}},
-	     0,
-	     2,
-	     1},
-	    /* the server does not know Range, or not this one */
-	    {{{path, "200 OK", NULL, CUT}, {path, "200 OK", NULL, WHOLE}}, 0, 2, 1},
-	    {{{path, "200 OK", NULL, CUT},
-	      {path, "416 No", NULL, .times = 1},
-	      {path, "200 OK", NULL, WHOLE}},
-	     0,
-	     3,
-	     1},
-	    /* a part that is another one */
-	    {{{path, "200 OK", NULL, CUT},
-	      {path, "206 Part", RANGE("0-299999/300000"), WHOLE, .times = 1},
-	      {path, "200 OK", NULL, WHOLE}},
-	     0,
-	     3,
-	     1},
-	    {{{path, "200 OK", NULL, CUT},
-	      {path, "206 Part", NULL, REST, .times = 1},
-	      {path, "200 OK", NULL, WHOLE}},
-	     0,
-	     3,
-	     1},
-	    {{{path, "206 Part", RANGE("0-299999/300000"), WHOLE}},
-	     HUSK_E_REGISTRY,
-	     5,
-	     0},
-	    /* a Content-Length that promises more than is wanted and than there is */
-	    {{{path, "200 OK", NULL, .body = content, .size = SIZE + 1, .short_by = 1}},
-	     0,
-	     1,
-	     0},
-	    /* too long, too short, other bytes */
-	    {{{path, "200 OK", NULL, .body = content, .size = SIZE + 1}},
-	     HUSK_E_TOO_BIG,
-	     1,
-	     0},
-	    {{{path, "200 OK", NULL, .body = content, .size = 5}}, HUSK_E_REGISTRY, 5, 0},
-	    {{{path, "200 OK", NULL, .body = content + 1, .size = SIZE}},
-	     HUSK_E_IMAGE,
-	     1,
-	     0},
-	    {{{path, "404 No"}}, HUSK_E_IMAGE, 1, 0},
-	    {{{path, "500 No"}}, HUSK_E_REGISTRY, 1, 0},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++) {
 		struct peer_answer answers[MOST];
 		struct scene scene;
 		int rc;
 
 		scene_open(&scene, state);
-		memcpy(answers, rows[i].answers, sizeof(answers));
+		memcpy(answers, transfers[i].answers, sizeof(answers));
 		peer_set(&scene.peer, answers, MOST);
 		rc = pull(&scene);
-		if (rc != rows[i].rc || peer_saw(&scene.peer, "GET ") != rows[i].asked ||
-		    peer_saw(&scene.peer, ASKED_REST) != rows[i].ranges)
+		if (rc != transfers[i].rc ||
+		    peer_saw(&scene.peer, "GET ") != transfers[i].asked ||
+		    peer_saw(&scene.peer, ASKED_REST) != transfers[i].ranges)
 			fail_msg("row %zu: %d, %s; asked %d times, for a part %d", i, rc,
 				 scene.place->err.message, peer_saw(&scene.peer, "GET "),
 				 peer_saw(&scene.peer, ASKED_REST));
