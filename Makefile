@@ -172,6 +172,12 @@ install: all $(if $(wildcard $(PYTHON)),docs)
 	install -m 0644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 0644 docs/man/*.3 $(if $(wildcard $(PYTHON)),$(DOCS)/man3/*.3) $(DESTDIR)$(PREFIX)/share/man/man3/
 	$(if $(wildcard $(PYTHON)),install -m 0644 $(DOCS)/API.md $(DESTDIR)$(PREFIX)/share/doc/husk/)
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(OUT)/husk completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/husk
+	$(OUT)/husk completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_husk
+	$(OUT)/husk completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/husk.fish
 	install -m 0644 docs/apparmor/husk $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 
 # The examples are programs like any other user's: public headers, the static library.

@@ -70,7 +70,7 @@ static void put_verbs(FILE *out, const struct cli_verb *verbs, size_t count,
 		      size_t prefix)
 {
 	for (size_t i = 0; i < count; i++)
-		(void)fprintf(out, "  %-10s%s\n", verbs[i].name + prefix,
+		(void)fprintf(out, "  %-11s%s\n", verbs[i].name + prefix,
 			      verbs[i].summary);
 }
 

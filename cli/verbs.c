@@ -56,6 +56,17 @@ static const struct cli_verb verbs[] = {
 	.run = cli_code,
     },
     {
+	.name = "completion",
+	.usage = "SHELL",
+	.summary = "Print the script that completes husk's words in bash, fish or zsh",
+	.status = plain_status,
+	.example = "source <(husk completion bash)",
+	.max_words = SIZE_MAX,
+	.bit = CLI_VERB_COMPLETION,
+	.program = true,
+	.run = cli_completion,
+    },
+    {
 	.name = "doctor",
 	.usage = "[OPTIONS]",
 	.summary = "Say what this host can do for a box, and what to do about each gap",

@@ -28,7 +28,8 @@
 #define CLI_VERB_SHELL	       (1u << 16)
 #define CLI_VERB_PS	       (1u << 17)
 #define CLI_VERB_STOP	       (1u << 18)
-#define CLI_VERB_ALL	       ((1u << 19) - 1)
+#define CLI_VERB_COMPLETION    (1u << 19)
+#define CLI_VERB_ALL	       ((1u << 20) - 1)
 
 struct cli_verb {
 	const char *name;    /* of a second level with the first: "image ls" */
@@ -61,6 +62,7 @@ int cli_verb_find_words(char *const *words, const struct cli_verb **ret_verb,
 
 /* One file each: cli/code.c, cli/doctor.c, ... */
 int cli_code(struct cli_settings *settings, size_t count, char **words);
+int cli_completion(struct cli_settings *settings, size_t count, char **words);
 int cli_doctor(struct cli_settings *settings, size_t count, char **words);
 int cli_gc(struct cli_settings *settings, size_t count, char **words);
 int cli_help(struct cli_settings *settings, size_t count, char **words);
