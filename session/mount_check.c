@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/mount_check.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +14,29 @@
 enum { PASSWD_TEXT = 4096 };
 
 /* The caller's home by the account file itself; no name service is asked, since that
- * would load code into the caller's program. */
-static char *home_of_caller(void)
+ * would load code into the caller's program. *ret stays NULL where it is not known. */
+static int home_of_caller(char **ret, struct husk_error *err)
 {
 	FILE *file = fopen("/etc/passwd", "re");
 	char text[PASSWD_TEXT], *home = NULL;
 	struct passwd entry, *found;
+	int r = 0;
 
+	if (!file && (errno == ENOENT || errno == EACCES))
+		return 0;
 	if (!file)
-		return NULL;
-	while (!home && fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0) {
-		if (found->pw_uid == geteuid())
-			home = strdup(found->pw_dir);
+		return error_sys(err, errno, "mounts", "cannot read /etc/passwd");
+	while (r == 0 && !home &&
+	       fgetpwent_r(file, &entry, text, sizeof(text), &found) == 0) {
+		if (found->pw_uid != geteuid())
+			continue;
+		home = strdup(found->pw_dir);
+		if (!home)
+			r = error_oom(err, "mounts");
 	}
 	(void)fclose(file);
-	return home;
+	*ret = home;
+	return r;
 }
 
 /* What of husk's own lies below a home: stores of images, and setups that are kept. A box
@@ -54,7 +63,7 @@ static int check_home(const struct source *source, const char *home,
 int mount_check(const struct husk_options *options, const struct source *source,
 		struct husk_error *err)
 {
-	CLEANUP_FREE char *home = home_of_caller();
+	CLEANUP_FREE char *home = NULL;
 	const char *own[3] = {"/var/lib/husk", NULL};
 	struct husk_image_options images;
 	int cancel, r = settings_images(options->images, &images, &cancel, err);
@@ -62,7 +71,9 @@ int mount_check(const struct husk_options *options, const struct source *source,
 	if (r < 0)
 		return r;
 	own[1] = images.store;
-	r = check_home(source, home, err);
+	r = home_of_caller(&home, err);
+	if (r == 0)
+		r = check_home(source, home, err);
 	if (r == 0)
 		r = source_check(source, NULL, own, err);
 	if (r == 0 && options->home && (!home || strcmp(home, options->home) != 0))
