@@ -1,33 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk gc: remove what callers that were killed have left. */
 #include "cli/say.h"
+#include "cli/setup.h"
 #include "cli/verbs.h"
 
+#include <husk/options.h>
 #include <husk/session.h>
+#include <husk/setup.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
-int cli_gc(struct cli_settings *settings, size_t count, char **words)
+struct removed {
+	uint64_t workspaces, groups, setups, bytes;
+};
+
+/* --setups none stands for nothing that is kept. */
+static int prune(const struct cli_settings *settings, struct removed *removed,
+		 struct husk_error *err)
 {
-	uint64_t workspaces = 0, groups = 0;
-	struct husk_error err = {0};
-	char line[160];
+	char text[CLI_CACHE_TEXT];
+	const char *cache = settings->setups > 0 ? cli_setup_cache(text) : NULL;
+	uint64_t keep = settings->setups == HUSK_UNLIMITED ? 0 : settings->setups;
+
+	return cache
+		   ? husk_setup_prune(cache, keep, &removed->setups, &removed->bytes, err)
+		   : 0;
+}
+
+static int print(const struct cli_settings *settings, const struct removed *removed)
+{
+	char line[256];
 	int size;
 
-	(void)count;
-	(void)words;
-	if (cli_settings_finish(settings, &err) < 0 ||
-	    husk_sweep(settings->box.temp_dir, &workspaces, &groups, &err) < 0)
-		return cli_say_error(&err);
 	if (settings->json)
 		size = snprintf(line, sizeof(line),
-				"{\"workspaces\":%" PRIu64 ",\"cgroups\":%" PRIu64 "}\n",
-				workspaces, groups);
+				"{\"workspaces\":%" PRIu64 ",\"cgroups\":%" PRIu64
+				",\"setups\":%" PRIu64 ",\"setup_bytes\":%" PRIu64 "}\n",
+				removed->workspaces, removed->groups, removed->setups,
+				removed->bytes);
+	else if (settings->setups > 0)
+		size = snprintf(line, sizeof(line),
+				"removed %" PRIu64 " workspaces, %" PRIu64
+				" control groups and %" PRIu64 " setups of %" PRIu64
+				" bytes\n",
+				removed->workspaces, removed->groups, removed->setups,
+				removed->bytes);
 	else
 		size = snprintf(line, sizeof(line),
 				"removed %" PRIu64 " workspaces and %" PRIu64
 				" control groups\n",
-				workspaces, groups);
+				removed->workspaces, removed->groups);
 	return cli_print(line, (size_t)size);
+}
+
+int cli_gc(struct cli_settings *settings, size_t count, char **words)
+{
+	struct removed removed = {.workspaces = 0};
+	struct husk_error err = {0};
+
+	(void)count;
+	(void)words;
+	if (cli_settings_finish(settings, &err) < 0 ||
+	    husk_sweep(settings->box.temp_dir, &removed.workspaces, &removed.groups,
+		       &err) < 0 ||
+	    prune(settings, &removed, &err) < 0)
+		return cli_say_error(&err);
+	return print(settings, &removed);
 }

@@ -396,6 +396,10 @@ static const struct cli_option options[] = {
      "The system calls that are denied: a denylist, an allowlist, or an OCI/Docker "
      "profile",
      NULL, AT(box.seccomp), set_text},
+    {"setups", 0, CLI_VERB_GC, "SIZE|none", NULL,
+     "Also let what setups have left for the next time take no more than SIZE; none: "
+     "remove all that is not in use",
+     NULL, AT(setups), set_size_or_none},
     {"timeout", 0, BOX | SETUP | MCP | SHELL, "SECONDS", "30",
      "Deadline; fractions are allowed", NULL, AT(box.timeout_ms), set_timeout, "300",
      "28800"},

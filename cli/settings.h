@@ -32,6 +32,7 @@ struct cli_settings {
 	int32_t help, json, explain, stdin_open, terminal, files, quiet;
 	int32_t json_stream;
 	int32_t no_cache;      /* setup */
+	uint64_t setups;       /* gc: bytes to keep; HUSK_UNLIMITED: none */
 	int32_t all;	       /* stop */
 	int32_t network_given; /* --network, whatever it says */
 	struct cli_keep *kept; /* owns what the parsers allocate */

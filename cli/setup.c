@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk setup: install into a workspace, once. */
+#include "cli/setup.h"
+
 #include "cli/images.h"
 #include "cli/relay.h"
 #include "cli/say.h"
@@ -14,10 +16,7 @@
 /* What the library does where the command line is silent (husk/setup.h). */
 static const uint64_t STANDARD_TIMEOUT_MS = 300000;
 
-enum { PATH_TEXT = 4096 };
-
-/* Where outcomes are kept: $XDG_CACHE_HOME/husk, else ~/.cache/husk, else nowhere. */
-static const char *cache_dir(char text[PATH_TEXT])
+const char *cli_setup_cache(char text[CLI_CACHE_TEXT])
 {
 	const char *base = cli_settings_variable("XDG_CACHE_HOME");
 	const char *below = "";
@@ -29,8 +28,8 @@ static const char *cache_dir(char text[PATH_TEXT])
 	}
 	if (!base || base[0] != '/')
 		return NULL;
-	n = snprintf(text, PATH_TEXT, "%s%s/husk", base, below);
-	return n > 0 && n < PATH_TEXT ? text : NULL;
+	n = snprintf(text, CLI_CACHE_TEXT, "%s%s/husk", base, below);
+	return n > 0 && n < CLI_CACHE_TEXT ? text : NULL;
 }
 
 static int check(const struct cli_settings *settings, size_t count, char **words,
@@ -84,12 +83,12 @@ static int run_setup(struct cli_settings *settings, const char *command,
 	CLEANUP_RELAY struct cli_relay relay;
 	husk_session *session = NULL;
 	struct husk_error err = {0};
-	char cache[PATH_TEXT];
+	char cache[CLI_CACHE_TEXT];
 	HUSK_SETUP(setup);
 	int r;
 
 	move_settings(settings, &setup);
-	setup.cache_dir = settings->no_cache ? NULL : cache_dir(cache);
+	setup.cache_dir = settings->no_cache ? NULL : cli_setup_cache(cache);
 	setup.cancel = cancel;
 	setup.on_output = cli_relay_output;
 	setup.user = &relay;

@@ -251,6 +251,6 @@ int setup_cache_publish(const struct setup_cache *cache, const char *key, uint64
 	(void)flock(stage->fd, LOCK_SH);
 	*ret = (struct setup_entry){.fd = stage->fd, .deps = stage->deps};
 	*stage = SETUP_STAGE_INIT;
-	setup_evict(cache, key);
+	(void)setup_evict(cache, key);
 	return 1;
 }

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <husk/setup.h>
+
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "session/beneath.h"
 #include "session/remove.h"
@@ -92,9 +95,10 @@ static bool drop(const struct setup_cache *cache, const char *key)
 	return workspace_temp_remove(cache->fd, name, fd, &report) == 0;
 }
 
-void setup_evict(const struct setup_cache *cache, const char *keep)
+struct setup_evicted setup_evict(const struct setup_cache *cache, const char *keep)
 {
-	struct buffer all = BUFFER_INIT(KEPT_MAX);
+	struct buffer all CLEANUP_BUFFER = BUFFER_INIT(KEPT_MAX);
+	struct setup_evicted gone = {.trees = 0};
 	struct kept *kept;
 	uint64_t total = 0;
 	size_t count;
@@ -104,11 +108,41 @@ void setup_evict(const struct setup_cache *cache, const char *keep)
 	count = all.size / sizeof(*kept);
 	for (size_t i = 0; i < count; i++)
 		total += kept[i].bytes;
-	if (total > cache->max)
+	if (count > 1)
 		qsort(kept, count, sizeof(*kept), compare_use);
-	for (size_t i = 0; total > cache->max && i < count; i++) {
-		if (strcmp(kept[i].key, keep) != 0 && drop(cache, kept[i].key))
-			total -= kept[i].bytes;
+	/* With no room at all, those go too whose size cannot be told. */
+	for (size_t i = 0; (total > cache->max || cache->max == 0) && i < count; i++) {
+		if (strcmp(kept[i].key, keep) == 0 || !drop(cache, kept[i].key))
+			continue;
+		total -= kept[i].bytes;
+		gone.trees++;
+		gone.bytes += kept[i].bytes;
 	}
-	buffer_deinit(&all);
+	return gone;
+}
+
+int husk_setup_prune(const char *cache_dir, uint64_t keep_bytes, uint64_t *ret_trees,
+		     uint64_t *ret_bytes, struct husk_error *err)
+{
+	struct setup_cache cache = SETUP_CACHE_INIT;
+	struct setup_evicted gone = {.trees = 0};
+	struct stat st;
+	int r = 0;
+
+	if (!cache_dir || cache_dir[0] != '/')
+		return error_set(err, HUSK_E_INVALID, "setup cache",
+				 "\"%.100s\" is not an absolute path",
+				 cache_dir ? cache_dir : "");
+	if (fstatat(AT_FDCWD, cache_dir, &st, 0) == 0)
+		r = setup_cache_open(cache_dir, keep_bytes, &cache, err);
+	if (r < 0)
+		return r;
+	if (cache.fd >= 0)
+		gone = setup_evict(&cache, "");
+	setup_cache_close(&cache);
+	if (ret_trees)
+		*ret_trees = gone.trees;
+	if (ret_bytes)
+		*ret_bytes = gone.bytes;
+	return 0;
 }

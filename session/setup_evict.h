@@ -3,10 +3,17 @@
 #ifndef SESSION_SETUP_EVICT_H
 #define SESSION_SETUP_EVICT_H
 
+#include <stdint.h>
+
 struct setup_cache;
 
-/* Remove the trees that were used least recently until the rest fits. `keep` stays, and
- * so do those in use by a live session. */
-void setup_evict(const struct setup_cache *cache, const char *keep);
+struct setup_evicted {
+	uint64_t trees;
+	uint64_t bytes;
+};
+
+/* Remove the trees that were used least recently until the rest fits. `keep` (a key, or
+ * "") stays, and so do those in use by a live session. Returns what went. */
+struct setup_evicted setup_evict(const struct setup_cache *cache, const char *keep);
 
 #endif

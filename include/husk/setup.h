@@ -80,6 +80,19 @@ HUSK_API int husk_session_setup(husk_session *session, const char *command,
 				const struct husk_setup *setup, int32_t *ret_cached,
 				struct husk_error *err) HUSK_CHECKED;
 
+/**
+ * Let what setups have left in cache_dir take no more than keep_bytes: the least recently
+ * used goes first; what a live session shows to its boxes stays. 0 removes all that is
+ * not in use. Every setup does the same with its own cache_bytes. ret_trees and ret_bytes
+ * (what was removed) may be NULL. A cache that is not there is empty.
+ *
+ * Ownership: values. Errors: HUSK_E_INVALID (it belongs to, or is open to changes by,
+ * somebody else). Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_setup_prune(const char *cache_dir, uint64_t keep_bytes,
+			      uint64_t *ret_trees, uint64_t *ret_bytes,
+			      struct husk_error *err) HUSK_CHECKED;
+
 #ifdef __cplusplus
 }
 #endif

@@ -52,6 +52,30 @@ def second_workspace_is_served_from_the_cache(t):
     check((t.tmp / "x/husk/setup").is_dir(), "no cache in $XDG_CACHE_HOME")
 
 
+@test
+def kept_setups_are_pruned(t):
+    """The least recently used first, down to a size, or all; never what is not asked for."""
+    folder = t.tmp / "home/.cache/husk/setup"
+    for name in ("old", "new"):
+        equal(setup(t, "--workspace", name, f"head -c 100000 /dev/zero >.deps/{name}").status, 0)
+
+    def kept():
+        return sorted(p.name for p in folder.glob("*/deps/*"))
+    equal(t.husk("gc").status, 0)
+    equal(kept(), ["new", "old"])
+    done = t.husk("gc", "--setups", "150k", "--json")
+    equal((done.status, kept()), (0, ["new"]), done.err)
+    equal(done.json["setups"], 1)
+    check(done.json["setup_bytes"] >= 100000, done.out)
+    done = t.husk("gc", "--setups", "none")
+    equal((done.status, kept()), (0, []), done.err)
+    contains(done.out, "1 setups")
+    equal(t.husk("gc", "--setups", "0").status, 125)
+    (t.tmp / "x").mkdir()
+    equal(t.husk("gc", "--setups", "none", env={"XDG_CACHE_HOME": str(t.tmp / "x")}).status, 0)
+    equal(os.listdir(t.tmp / "x"), [], "a cache was made to be emptied")
+
+
 @test(needs=("pip",), timeout=120)
 def wheels_without_network(t):
     """The example of the manual."""

@@ -4,9 +4,12 @@
 #include "session/deps.h"
 #include "session/setup_cache.h"
 #include "session/setup_command.h"
+#include "session/setup_evict.h"
 #include "session/tree.h"
 
 #include "tests/unit/session_tree.h"
+
+#include <husk/setup.h>
 
 #include <sys/file.h>
 
@@ -318,6 +321,34 @@ static void the_least_recently_used_goes_first(void **state)
 	place_close(&p);
 }
 
+static void pruning_leaves_what_is_in_use(void **state)
+{
+	struct place p = place_open(10000);
+	struct setup_entry used = SETUP_ENTRY_INIT;
+	uint64_t trees = 7, bytes = 7;
+	(void)state;
+
+	assert_int_equal(publish(&p, 'a', 4000, 300), 1);
+	assert_int_equal(publish(&p, 'b', 4000, 200), 1);
+	assert_int_equal(setup_cache_find(&p.cache, key('a'), &used), 1);
+	p.cache.max = 0;
+	{
+		struct setup_evicted gone = setup_evict(&p.cache, "");
+
+		assert_int_equal(gone.trees, 1);
+		assert_int_equal(gone.bytes, 4000);
+	}
+	assert_true(is_kept(&p, 'a') && !is_kept(&p, 'b'));
+	setup_entry_deinit(&used);
+	assert_int_equal(husk_setup_prune("relative", 0, NULL, NULL, NULL),
+			 HUSK_E_INVALID);
+	assert_int_equal(husk_setup_prune(NULL, 0, NULL, NULL, NULL), HUSK_E_INVALID);
+	assert_int_equal(husk_setup_prune("/no/such/place", 0, &trees, &bytes, NULL), 0);
+	assert_int_equal(trees, 0);
+	assert_int_equal(bytes, 0);
+	place_close(&p);
+}
+
 static void one_at_a_time_makes_a_tree(void **state)
 {
 	struct place p = place_open(1 << 20);
@@ -397,6 +428,7 @@ int main(void)
 	    cmocka_unit_test(deps_is_a_directory_or_refused),
 	    cmocka_unit_test(a_tree_is_found_again),
 	    cmocka_unit_test(the_least_recently_used_goes_first),
+	    cmocka_unit_test(pruning_leaves_what_is_in_use),
 	    cmocka_unit_test(one_at_a_time_makes_a_tree),
 	    cmocka_unit_test(a_stage_becomes_plain),
 	    cmocka_unit_test(a_cache_that_others_may_write_to_is_refused),
