@@ -113,7 +113,7 @@ static void a_beginning_of_two(void **state)
 	(void)state;
 	store_has(&made, "zero");
 	for (int i = 0; i < 16; i++) { /* of 17, two share their first digit */
-		char content[8], name[16];
+		char content[16], name[16];
 
 		(void)snprintf(content, sizeof(content), "%d", i + 1);
 		(void)snprintf(name, sizeof(name), "i%d", i);
