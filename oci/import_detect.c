@@ -218,6 +218,29 @@ static int wrong_archive(const struct import_found *found, enum import_format fo
 		      "husk image import PATH finds out what it is");
 }
 
+/* Several tars one after another: a layer is one. */
+static int join(struct import_found *found, const char *scratch, int cancel_fd,
+		struct husk_error *err)
+{
+	CLEANUP_FD int joined = -1;
+	int r = make_plain(found, scratch, cancel_fd, err);
+
+	if (r == 0)
+		r = import_stream_join(found->plain >= 0 ? found->plain : found->fd,
+				       &found->survey, found->path, scratch, cancel_fd,
+				       &joined, err);
+	if (r < 0)
+		return r;
+	fd_close(&found->plain);
+	fd_close(&found->fd);
+	found->fd = fd_take(&joined);
+	found->compression = COMPRESSION_NONE;
+	found->digest = found->diff_id = (struct digest){0};
+	if (fstat(found->fd, &found->st) < 0)
+		return error_sys(err, errno, found->path, "cannot look at its copy");
+	return 0;
+}
+
 static int classify(struct import_found *found, enum import_format format,
 		    const char *scratch, int cancel_fd, struct husk_error *err)
 {
@@ -252,7 +275,7 @@ static int classify(struct import_found *found, enum import_format format,
 		    "is an archive of a docker before 1.10, without manifest.json",
 		    "load it into a newer docker and save it again");
 	found->format = IMPORT_ROOTFS;
-	return 0;
+	return found->survey.joint_count == 0 ? 0 : join(found, scratch, cancel_fd, err);
 }
 
 int import_detect(const char *path, enum import_format format, const char *scratch,

@@ -228,3 +228,59 @@ int import_stream_plain(int fd, enum compression compression, const char *path,
 	*ret = fd_take(&plain);
 	return 0;
 }
+
+/* Append the bytes from at up to end (UINT64_MAX: all) to a file. */
+static int append(int to, int fd, uint64_t at, uint64_t end, struct stream *s,
+		  struct husk_error *err)
+{
+	while (at < end) {
+		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+		ssize_t n = pread(fd, s->chunk, want, (off_t)at);
+		int r;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_sys(err, errno, s->path, "cannot read");
+		if (n == 0)
+			return 0;
+		if (import_stopped(s->cancel_fd))
+			return error_set(err, HUSK_E_CANCELLED, s->path, "was cancelled");
+		s->at += (uint64_t)n;
+		r = fd_may_write((size_t)s->at);
+		if (r == 0)
+			r = fd_write_all(to, s->chunk, (size_t)n);
+		if (r < 0)
+			return error_sys(err, -r, s->path, "cannot write a copy of it");
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+int import_stream_join(int fd, const struct tar_survey *survey, const char *path,
+		       const char *scratch, int cancel_fd, int *ret,
+		       struct husk_error *err)
+{
+	CLEANUP_STREAM struct stream *s = calloc(1, sizeof(*s));
+	CLEANUP_FD int joined = -1;
+	uint64_t at = 0;
+	int r = 0;
+
+	if (!s)
+		return error_oom(err, path);
+	s->path = path;
+	s->cancel_fd = cancel_fd;
+	joined = open_unnamed(scratch, path, err);
+	if (joined < 0)
+		return joined;
+	for (size_t i = 0; r == 0 && i < survey->joint_count; i++) {
+		r = append(joined, fd, at, survey->joints[i].end, s, err);
+		at = survey->joints[i].next;
+	}
+	if (r == 0)
+		r = append(joined, fd, at, UINT64_MAX, s, err);
+	if (r < 0)
+		return r;
+	*ret = fd_take(&joined);
+	return 0;
+}

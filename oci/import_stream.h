@@ -24,4 +24,10 @@ int import_stream_plain(int fd, enum compression compression, const char *path,
 			const char *scratch, int cancel_fd, int *ret,
 			struct husk_error *err);
 
+/* Several tars in one file as one: a file without a name in scratch that lacks what lies
+ * between them. fd: plain. */
+int import_stream_join(int fd, const struct tar_survey *survey, const char *path,
+		       const char *scratch, int cancel_fd, int *ret,
+		       struct husk_error *err);
+
 #endif

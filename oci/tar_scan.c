@@ -25,6 +25,8 @@ enum {
 	GNU_MORE_IN_MAP_AT = 504,
 	MAP_BLOCKS_MAX = 65536, /* of one sparse file */
 	RECORDS_MAX = 1 << 20,	/* bytes of the pax records of one member */
+	JOINTS_MAX = 64,	/* tars one after another */
+	ZEROS_MAX = 2048,	/* blocks between two of them */
 	EXTRAS_MAX = 16,	/* headers that only say something about the next one */
 };
 
@@ -35,6 +37,8 @@ struct tar_scan {
 	uint64_t at; /* of the next header */
 	bool any;
 	bool ended;
+	struct tar_joint joints[JOINTS_MAX];
+	size_t joint_count;
 	bool has_name, has_link, has_size; /* from headers before the member's own */
 	uint64_t size;
 	char name[OCI_MAX_PATH + 1];
@@ -68,7 +72,7 @@ static int bad(const struct tar_scan *scan, const char *why, struct husk_error *
 static int too_big(const struct tar_scan *scan, const char *what, struct husk_error *err)
 {
 	return error_set(err, HUSK_E_TOO_BIG, scan->input.where,
-			 "a member's %s is larger than husk takes", what);
+			 "a %s is larger than husk takes", what);
 }
 
 /* Octal, or base 256 for what octal cannot hold. */
@@ -136,6 +140,42 @@ static int read_whole(struct tar_scan *scan, uint64_t offset, void *data, size_t
 	return (size_t)n == size ? 0 : bad(scan, "the tar is cut short", err);
 }
 
+size_t tar_scan_joints(const struct tar_scan *scan, const struct tar_joint **ret)
+{
+	*ret = scan->joints;
+	return scan->joint_count;
+}
+
+/* After an end marker: is there another tar behind it? 1 and its first header, or 0. What
+ * is no header there is no matter: other readers do not look. */
+static int find_next_tar(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
+			 struct husk_error *err)
+{
+	uint64_t at = scan->at;
+
+	for (int i = 0; i < ZEROS_MAX; i++) {
+		ssize_t n;
+
+		at += TAR_BLOCK;
+		n = scan->input.read(scan->input.user, at, header, TAR_BLOCK, err);
+		if (n < 0)
+			return (int)n;
+		if (n < TAR_BLOCK)
+			return 0;
+		if (all_zero(header))
+			continue;
+		if (!sum_is_right(header))
+			return 0;
+		if (scan->joint_count == JOINTS_MAX)
+			return too_big(scan, "number of tars in one file", err);
+		scan->joints[scan->joint_count++] =
+		    (struct tar_joint){.end = scan->at, .next = at};
+		scan->at = at;
+		return 1;
+	}
+	return 0;
+}
+
 /* 1 and a header, 0 at the end. */
 static int read_header(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
 		       struct husk_error *err)
@@ -150,7 +190,7 @@ static int read_header(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
 		return bad(scan, scan->any ? "the tar is cut short" : "is not a tar",
 			   err);
 	if (all_zero(header))
-		return 0;
+		return find_next_tar(scan, header, err);
 	if (!sum_is_right(header))
 		return bad(scan,
 			   scan->any ? "the tar is damaged: a header's checksum is wrong"
@@ -176,7 +216,7 @@ static int take_long(struct tar_scan *scan, uint64_t size, bool link,
 	int r;
 
 	if (size == 0 || size > OCI_MAX_PATH)
-		return too_big(scan, "name", err);
+		return too_big(scan, "member's name", err);
 	r = read_whole(scan, scan->at + TAR_BLOCK, to, (size_t)size, err);
 	if (r < 0)
 		return r;
@@ -191,7 +231,7 @@ static int take_text(struct tar_scan *scan, const char *value, size_t size, bool
 	char *to = link ? scan->link : scan->name;
 
 	if (size > OCI_MAX_PATH)
-		return too_big(scan, "name", err);
+		return too_big(scan, "member's name", err);
 	if (memchr(value, '\0', size))
 		return bad(scan, "a member's name holds a NUL", err);
 	memcpy(to, value, size);
@@ -209,7 +249,7 @@ static int take_size(struct tar_scan *scan, const char *value, size_t size,
 		if (value[i] < '0' || value[i] > '9')
 			return bad(scan, "a member's size is no number", err);
 		if (number > TAR_SIZE_MAX / 16)
-			return too_big(scan, "size", err);
+			return too_big(scan, "member's size", err);
 		number = number * 10 + (uint64_t)(value[i] - '0');
 	}
 	scan->size = number;
@@ -237,7 +277,7 @@ static int take_records(struct tar_scan *scan, uint64_t size, struct husk_error 
 	int r;
 
 	if (size > RECORDS_MAX)
-		return too_big(scan, "pax header", err);
+		return too_big(scan, "member's pax header", err);
 	r = read_whole(scan, scan->at + TAR_BLOCK, scan->records, (size_t)size, err);
 	end = at + size;
 	while (r == 0 && at < end) {
@@ -295,7 +335,7 @@ static int skip_map(struct tar_scan *scan, const unsigned char *header, uint64_t
 		if (r < 0)
 			return r;
 		if (i == MAP_BLOCKS_MAX)
-			return too_big(scan, "sparse map", err);
+			return too_big(scan, "member's sparse map", err);
 		*offset += TAR_BLOCK;
 		more = block[GNU_MORE_IN_MAP_AT] != 0;
 	}

@@ -37,6 +37,13 @@ struct tar_scan;
 int tar_scan_new(const struct tar_input *input, struct tar_scan **ret,
 		 struct husk_error *err);
 struct tar_scan *tar_scan_free(struct tar_scan *scan);
+/* Where one tar ended and another began in the same file ("cat a.tar b.tar"): what lies
+ * between the two is no part of either. 0 where that was never so. */
+struct tar_joint {
+	uint64_t end, next;
+};
+size_t tar_scan_joints(const struct tar_scan *scan, const struct tar_joint **ret);
+
 /* 1 and the next member, valid until the next call; 0 at the end; HUSK_E_IMAGE where the
  * input is no tar or is cut, HUSK_E_TOO_BIG for names past their bound. */
 int tar_scan_next(struct tar_scan *scan, struct tar_entry *ret, struct husk_error *err);

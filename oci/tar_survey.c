@@ -67,6 +67,22 @@ static int keep(struct tar_survey *survey, const struct tar_entry *entry)
 	return 0;
 }
 
+static int keep_joints(const struct tar_scan *scan, const char *where,
+		       struct tar_survey *survey, struct husk_error *err)
+{
+	const struct tar_joint *joints;
+	size_t count = tar_scan_joints(scan, &joints);
+
+	if (count == 0)
+		return 0;
+	survey->joints = calloc(count, sizeof(*joints));
+	if (!survey->joints)
+		return error_oom(err, where);
+	memcpy(survey->joints, joints, count * sizeof(*joints));
+	survey->joint_count = count;
+	return 0;
+}
+
 static int take_all(struct tar_scan *scan, const char *where, int (*stopped)(void *user),
 		    void *user, struct tar_survey *survey, struct husk_error *err)
 {
@@ -86,7 +102,7 @@ static int take_all(struct tar_scan *scan, const char *where, int (*stopped)(voi
 			return error_oom(err, where);
 	}
 	survey->has_shell = shell.in_bin || (shell.in_usr_bin && shell.bin_is_link);
-	return r;
+	return r < 0 ? r : keep_joints(scan, where, survey, err);
 }
 
 int tar_survey_take(const struct tar_input *input, int (*stopped)(void *user), void *user,
@@ -113,6 +129,7 @@ void tar_survey_deinit(struct tar_survey *survey)
 		free(survey->members[i].link);
 	}
 	free(survey->members);
+	free(survey->joints);
 	*survey = (struct tar_survey){0};
 }
 

@@ -22,8 +22,10 @@ struct tar_survey {
 	struct tar_member *members; /* heap, in the tar's order; up to a bound that no
 				     * archive of images reaches */
 	size_t count;
-	uint64_t entries; /* all of them */
-	bool has_shell;	  /* bin/sh is there, or usr/bin/sh and a link that leads to it */
+	uint64_t entries;	  /* all of them */
+	struct tar_joint *joints; /* heap; where several tars meet */
+	size_t joint_count;
+	bool has_shell; /* bin/sh is there, or usr/bin/sh and a link that leads to it */
 };
 
 /* Read all headers. stopped (may be NULL) is asked now and then: not 0 means stop with

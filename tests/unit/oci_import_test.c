@@ -153,6 +153,26 @@ static void a_tar_without_its_last_padding(void **state)
 	refuses("cut", "cut", HUSK_E_IMAGE, "truncated");
 }
 
+/* cat one.tar other.tar */
+static void tars_one_after_another(void **state)
+{
+	CLEANUP_BUFFER struct buffer tar = BUFFER_INIT(TEXT_MAX);
+	CLEANUP_BUFFER struct buffer packed = BUFFER_INIT(TEXT_MAX);
+
+	(void)state;
+	tar_file(&tar, "other", "first");
+	tar_end(&tar);
+	tar_file(&tar, "name", "second");
+	tar_end(&tar);
+	put_buffer("both", &tar);
+	imports("both", "both", 1);
+	holds("both", "second");
+	gzip(&packed, &tar);
+	put_buffer("both.gz", &packed);
+	imports("both.gz", "both:gz", 1);
+	holds("both:gz", "second");
+}
+
 /* A file system may have a manifest.json of its own. */
 static void files_that_only_look_like_an_archive(void **state)
 {
@@ -526,6 +546,7 @@ int main(void)
 	    CASE(a_root_file_system),
 	    CASE(no_shell_no_command),
 	    CASE(a_tar_without_its_last_padding),
+	    CASE(tars_one_after_another),
 	    CASE(files_that_only_look_like_an_archive),
 	    CASE(other_files_are_named),
 	    CASE(docker_archives),
