@@ -111,11 +111,11 @@ _describe() { shift; print -l -- ${(P)2} }
 _files() { print "files $*" }
 _command_names() { print commands }
 ask() { local -a words; words=("$@"); local CURRENT=$#; _husk }
-ask husk ru; print --; ask husk run --network ''; print --; ask husk code ''
+ask husk ru; print -r -- '==' ; ask husk run --network ''; print -r -- '=='; ask husk code ''
 """
     done = t.run(["/usr/bin/zsh", "-f", "-c", script], env=path(t))
     equal((done.status, done.err), (0, ""), "zsh")
-    parts = [part.split("\n") for part in done.out.split("--\n")]
+    parts = [part.split("\n") for part in done.out.split("==\n")]
     contains(parts[0][0], "run:Run a program")
     equal(parts[1][:2], ["none", "host"], "values")
     equal(parts[2][0].strip(), "files", "files")
