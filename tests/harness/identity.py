@@ -29,16 +29,16 @@ def entered(who):
     return os.environ.get(ENTERED) == who
 
 
-def again(program, root, build, who, arguments):
-    """Run the program again as `who` and return its exit status. Raises LookupError with
-    the reason where that cannot be."""
+def again(program, root, build, who, arguments, outputs=()):
+    """Run the program again as `who` and return its exit status. outputs: further folders of
+    the build folder that it needs. Raises LookupError with the reason where that cannot be."""
     if who == "root":
         raise LookupError("not root")
     if os.geteuid() != 0:
         return start(program, root, build, who, arguments, [], os.environ.get("HOME", "/"))
     account = ensure_user()
     with tempfile.TemporaryDirectory(prefix="husk-check-", dir="/tmp") as folder:
-        stage(root, build, folder, account)
+        stage(root, build, folder, account, outputs)
         switch = ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}",
                   "--clear-groups", "--pdeathsig=KILL"]
         staged = os.path.join(folder, os.path.relpath(program, root))
@@ -69,7 +69,7 @@ def ensure_user():
         raise LookupError(f"no user {USER}: {made.stderr.strip()}") from None
 
 
-def stage(root, build, folder, account):
+def stage(root, build, folder, account, outputs=()):
     """Copy the tests and the build's outputs (no objects) to folder, readable by all; the
     probes and the home belong to the user."""
     os.chmod(folder, 0o755)
@@ -80,7 +80,7 @@ def stage(root, build, folder, account):
                             ignore=shutil.ignore_patterns("__pycache__", "*.o"))
         elif os.path.isfile(source):
             shutil.copy2(source, folder)
-    copy_outputs(build, os.path.join(folder, "build"))
+    copy_outputs(build, os.path.join(folder, "build"), outputs)
     for mine in ("home", "build/probes"):
         path = os.path.join(folder, mine)
         os.makedirs(path, exist_ok=True)
@@ -91,14 +91,14 @@ def stage(root, build, folder, account):
     os.chmod(os.path.join(folder, "home"), 0o700)
 
 
-def copy_outputs(build, target):
-    """The files of a build folder, its probes and examples; other variants and objects lie in
-    folders below and stay behind."""
+def copy_outputs(build, target, more=()):
+    """The files of a build folder, its probes and examples and what else is asked for; other
+    variants and objects lie in folders below and stay behind."""
     os.makedirs(target)
     for entry in os.scandir(build):
         if entry.is_file() or entry.is_symlink():
             shutil.copy2(entry.path, os.path.join(target, entry.name), follow_symlinks=False)
-    for name in ("probes", "examples"):
+    for name in ("probes", "examples", *more):
         source = os.path.join(build, name)
         if os.path.isdir(source):
             shutil.copytree(source, os.path.join(target, name), symlinks=True)

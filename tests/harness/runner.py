@@ -31,8 +31,9 @@ PR_SET_CHILD_SUBREAPER = 36
 SETTLE_SECONDS = 3.0  # how long what a test started may take to go once the test is over
 
 
-def main(program, argv=None):
-    """Run the tests of a program: the *_test.py files beside it. Returns the exit status."""
+def main(program, argv=None, outputs=()):
+    """Run the tests of a program: the *_test.py files beside it. outputs: folders of the build
+    folder that they need besides the usual ones. Returns the exit status."""
     program = os.path.abspath(program)
     root = find_root(program)
     options, arguments = parse(root, sys.argv[1:] if argv is None else argv)
@@ -41,7 +42,8 @@ def main(program, argv=None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not identity.entered(options.who):
         try:
-            return identity.again(program, root, options.build, options.who, arguments)
+            return identity.again(program, root, options.build, options.who, arguments,
+                                  outputs)
         except LookupError as error:
             print(f"skip all cannot be {options.who}: {error}\n1..1")
             return 0
