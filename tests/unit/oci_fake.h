@@ -41,7 +41,7 @@ struct fake_blob {
 
 /* What was asked for; shared with forked processes. */
 struct fake_counts {
-	atomic_int documents, blobs;
+	atomic_int documents, blobs, hanging;
 	atomic_long bytes;
 };
 
@@ -292,6 +292,7 @@ static inline int fake_fill(void *user, const struct descriptor *what, struct bl
 	if (from->fault == FAULT_CUT)
 		return fake_cut(blob, err);
 	if (from->fault == FAULT_HANGS) {
+		atomic_fetch_add(&fake->counts->hanging, 1);
 		while (!blob_is_abandoned(blob))
 			(void)usleep(1000);
 		return fake_cut(blob, err);

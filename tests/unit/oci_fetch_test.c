@@ -556,11 +556,18 @@ static void a_listener_can_stop_it(void **state)
 	}
 }
 
-static void *cancel_soon(void *user)
+struct canceller {
+	struct fake *fake;
+	int fd;
+};
+
+static void *cancel_when_it_hangs(void *user)
 {
-	(void)usleep(50000);
-	assert_int_equal(write(*(int *)user, "x", 1), 1);
-	return NULL;
+	const struct canceller *canceller = user;
+
+	while (atomic_load(&canceller->fake->counts->hanging) < 2)
+		(void)usleep(1000);
+	return write(canceller->fd, "x", 1) == 1 ? user : NULL;
 }
 
 static void the_caller_can_stop_a_source_that_hangs(void **state)
@@ -569,6 +576,7 @@ static void the_caller_can_stop_a_source_that_hangs(void **state)
 	struct store *store = place_open(place, STORE_WRITE);
 	struct fetch_options options = fake_options("registry.test/a:1");
 	struct fake_blob *layers[LAYERS];
+	struct canceller canceller;
 	pthread_t thread;
 	struct fake fake;
 	int pipes[2];
@@ -577,7 +585,9 @@ static void the_caller_can_stop_a_source_that_hangs(void **state)
 	options.cancel_fd = pipes[0];
 	make_image(&fake, layers);
 	layers[0]->fault = layers[3]->fault = FAULT_HANGS;
-	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &pipes[1]), 0);
+	canceller = (struct canceller){&fake, pipes[1]};
+	assert_int_equal(pthread_create(&thread, NULL, cancel_when_it_hangs, &canceller),
+			 0);
 	assert_int_equal(fake_fetch(&fake, store, &options, &place->err),
 			 HUSK_E_CANCELLED);
 	assert_int_equal(pthread_join(thread, NULL), 0);
