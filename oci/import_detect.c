@@ -173,7 +173,7 @@ static int survey(struct import_found *found, int cancel_fd, struct husk_error *
 
 static bool has_file(const struct import_found *found, const char *name)
 {
-	const struct tar_member *member = tar_survey_find(&found->survey, name);
+	const struct survey_member *member = tar_survey_find(&found->survey, name);
 
 	return member && member->type != '5';
 }

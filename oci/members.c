@@ -105,7 +105,7 @@ static int lead(const char *name, const char *link, char *ret, size_t capacity)
 static int open_in_tar(const struct members *members, const char *name,
 		       struct member *ret, struct husk_error *err)
 {
-	const struct tar_member *found = tar_survey_find(members->survey, name);
+	const struct survey_member *found = tar_survey_find(members->survey, name);
 	char at[OCI_MAX_PATH + 1];
 
 	for (int hops = 0; found && found->link; hops++) {

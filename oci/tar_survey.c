@@ -44,11 +44,11 @@ static void look_for_shell(const struct tar_entry *entry, struct shell *shell)
 static int keep(struct tar_survey *survey, const struct tar_entry *entry)
 {
 	bool link = entry->type == '1' || entry->type == '2';
-	struct tar_member *member;
+	struct survey_member *member;
 
 	if ((survey->count & (survey->count - 1)) == 0) { /* full at powers of two */
 		size_t more = survey->count ? survey->count * 2 : 1;
-		struct tar_member *grown =
+		struct survey_member *grown =
 		    reallocarray(survey->members, more, sizeof(*grown));
 
 		if (!grown)
@@ -56,7 +56,7 @@ static int keep(struct tar_survey *survey, const struct tar_entry *entry)
 		survey->members = grown;
 	}
 	member = &survey->members[survey->count];
-	*member = (struct tar_member){
+	*member = (struct survey_member){
 	    .type = entry->type, .offset = entry->offset, .size = entry->size};
 	member->name = strdup(entry->name);
 	if (!member->name)
@@ -133,8 +133,8 @@ void tar_survey_deinit(struct tar_survey *survey)
 	*survey = (struct tar_survey){0};
 }
 
-const struct tar_member *tar_survey_find(const struct tar_survey *survey,
-					 const char *name)
+const struct survey_member *tar_survey_find(const struct tar_survey *survey,
+					    const char *name)
 {
 	for (size_t i = survey->count; i > 0; i--)
 		if (strcmp(survey->members[i - 1].name, name) == 0)

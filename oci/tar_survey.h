@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "oci/tar_scan.h"
 
-struct tar_member {
+struct survey_member {
 	char *name; /* heap, as struct tar_entry has it */
 	char *link; /* heap; NULL for what is no link */
 	char type;
@@ -19,8 +19,8 @@ struct tar_member {
 };
 
 struct tar_survey {
-	struct tar_member *members; /* heap, in the tar's order; up to a bound that no
-				     * archive of images reaches */
+	struct survey_member *members; /* heap, in the tar's order; up to a bound that no
+					* archive of images reaches */
 	size_t count;
 	uint64_t entries;	  /* all of them */
 	struct tar_joint *joints; /* heap; where several tars meet */
@@ -36,8 +36,8 @@ void tar_survey_deinit(struct tar_survey *survey);
 #define CLEANUP_SURVEY __attribute__((cleanup(tar_survey_deinit)))
 
 /* The last member of that name, as in unpacking; NULL where there is none. */
-const struct tar_member *tar_survey_find(const struct tar_survey *survey,
-					 const char *name);
+const struct survey_member *tar_survey_find(const struct tar_survey *survey,
+					    const char *name);
 
 /* An input over a plain file, through a window, for small members lie close together. */
 struct tar_file;
