@@ -5,7 +5,9 @@ this project's documents, and a real task whose picture is looked at."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tarfile
 import zipfile
 
 import husk as kern
@@ -104,17 +106,34 @@ def real_task_from_csv_to_statistics_and_plot(t):
     real_task(t)
 
 
-@test(needs=("science", "system-python"), timeout=300)
-def real_task_on_an_image_of_debian_packages(t):
-    """The same on a root file system made from the packages with numpy, pandas and matplotlib,
-    which holds nothing else of this host."""
+def debian_image(t):
+    """A root file system with numpy, pandas and matplotlib, and nothing else of this host."""
     root = debian.make_root(t.tmp / "image", ("python3-numpy", "python3-pandas",
                                               "python3-matplotlib", "bash", "coreutils"))
     check(not os.path.exists(root / "usr/bin/gcc"), "more than was asked for")
     (root / "etc" / "mark").write_text("the image's own")
+    return root
+
+
+@test(needs=("science", "system-python"), timeout=300)
+def real_task_on_an_image_of_debian_packages(t):
+    """The same on a root file system made from the packages."""
+    root = debian_image(t)
     real_task(t, image=f"dir:{root}")
     with sandbox(t, image=f"dir:{root}") as box:
         ended(box.run(["cat", "/etc/mark"]), stdout="the image's own")
+
+
+@test(needs=("science", "system-python"), timeout=300)
+def real_task_on_an_imported_image(t):
+    """The same, imported into a store from a tar of it, as a second host would get it."""
+    with tarfile.open(t.tmp / "image.tar", "w") as archive:
+        archive.add(debian_image(t), arcname=".")
+    shutil.rmtree(t.tmp / "image")
+    t.env["HUSK_STORE"] = str(t.tmp / "store")
+    done = t.husk("image", "import", "--quiet", t.tmp / "image.tar", "science:1", timeout=200)
+    equal(done.status, 0, done.err)
+    real_task(t, image="science:1", pull="never")
 
 
 def real_task(t, **more):
