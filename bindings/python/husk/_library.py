@@ -7,7 +7,7 @@ import ctypes
 import os
 import threading
 from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t,
-                    c_uint32, c_uint64, c_void_p)
+                    c_uint16, c_uint32, c_uint64, c_void_p)
 from pathlib import Path
 from typing import Any, List, Optional, Tuple
 
@@ -78,7 +78,10 @@ class Call(Structure):
     _fields_ = [("size", c_size_t), ("timeout_ms", c_uint64), ("stdin_kind", c_int32),
                 ("stdin_fd", c_int32), ("stdin_data", c_void_p), ("stdin_size", c_size_t),
                 ("on_output", OUTPUT_FN), ("user", c_void_p), ("cancel", c_void_p),
-                ("workdir", c_char_p), ("discard_output", c_int32), ("skip_files", c_int32)]
+                ("workdir", c_char_p), ("discard_output", c_int32), ("skip_files", c_int32),
+                ("terminal", c_int32), ("terminal_rows", c_uint16),
+                ("terminal_columns", c_uint16), ("resize_fd", c_int32),
+                ("reserved", c_int32)]
 
 
 class Setup(Structure):
