@@ -139,7 +139,7 @@ struct dir_node *dirs_child(const struct dirs *dirs, const struct dir_node *pare
 {
 	struct dir_node *node = dirs->buckets[bucket_of(dirs, parent, name, size)];
 
-	while (node && (node->parent != parent || strncmp(node->name, name, size) ||
+	while (node && (node->parent != parent || strncmp(node->name, name, size) != 0 ||
 			node->name[size]))
 		node = node->chain;
 	return node;

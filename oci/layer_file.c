@@ -68,7 +68,8 @@ static int content(struct placer *placer, int fd, const struct tar_entry *entry,
 /* user.* is for whoever can write the file; user.overlay.* steers union mounts. */
 static bool is_harmless(const char *attribute)
 {
-	return !strncmp(attribute, "user.", 5) && strncmp(attribute, "user.overlay.", 13);
+	return !strncmp(attribute, "user.", 5) &&
+	       strncmp(attribute, "user.overlay.", 13) != 0;
 }
 
 /* Failures do not matter: not every file system takes attributes. true: the mode was

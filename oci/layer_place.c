@@ -88,6 +88,22 @@ static int imply(void *user, struct dir_node *parent, const char *name,
 	return rc;
 }
 
+/* The same for a whiteout. Where the layer has something else there, a link too, all that
+ * was below is hidden anyway: such whiteouts come from tools that compare directories. */
+static int imply_for_whiteout(void *user, struct dir_node *parent, const char *name,
+			      struct dir_node **ret, struct husk_error *err)
+{
+	struct placer *placer = user;
+	struct stat st;
+	int fd = dirs_fd(&placer->dirs, parent);
+
+	if (fd < 0)
+		return placer_failed(placer, name, -fd, err);
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return imply(user, parent, name, ret, err);
+}
+
 static void describe(struct dir_node *node, const struct tar_entry *entry)
 {
 	mode_t mode = entry->mode & 01777;
@@ -217,10 +233,27 @@ static int place_root(struct placer *placer, const struct tar_entry *entry,
 	return 0;
 }
 
+static int hide(struct placer *placer, enum layer_name_kind kind, struct husk_error *err)
+{
+	struct tree_walk walk = {&placer->dirs, imply_for_whiteout, placer, true};
+	const struct layer_name *name = &placer->name;
+	struct dir_node *parent = NULL;
+	int rc = tree_walk(&walk, dirs_root(&placer->dirs), name->text, name->parent_size,
+			   &parent, err);
+
+	if (rc < 0 || !parent)
+		return rc;
+	if (kind == NAME_WHITEOUT)
+		return notes_add(&placer->notes, NOTE_WHITEOUT, parent, name->name, NULL,
+				 err);
+	parent->flags |= DIR_OPAQUE;
+	return 0;
+}
+
 int placer_add(struct placer *placer, const struct tar_entry *entry, struct tar *tar,
 	       struct husk_error *err)
 {
-	struct tree_walk walk = {&placer->dirs, imply, placer};
+	struct tree_walk walk = {&placer->dirs, imply, placer, false};
 	struct layer_name *name = &placer->name;
 	struct dir_node *parent = NULL;
 	int rc = layer_name_clean(name, entry->path, "entry", placer->where, err), kind;
@@ -232,18 +265,11 @@ int placer_add(struct placer *placer, const struct tar_entry *entry, struct tar 
 		return kind < 0 ? kind : 0;
 	if (kind == NAME_ROOT)
 		return place_root(placer, entry, err);
+	if (kind != NAME_PLAIN)
+		return hide(placer, (enum layer_name_kind)kind, err);
 	rc = tree_walk(&walk, dirs_root(&placer->dirs), name->text, name->parent_size,
 		       &parent, err);
-	if (rc < 0)
-		return rc;
-	if (kind == NAME_OPAQUE) {
-		parent->flags |= DIR_OPAQUE;
-		return 0;
-	}
-	if (kind == NAME_WHITEOUT)
-		return notes_add(&placer->notes, NOTE_WHITEOUT, parent, name->name, NULL,
-				 err);
-	return place(placer, parent, name->name, entry, tar, err);
+	return rc < 0 ? rc : place(placer, parent, name->name, entry, tar, err);
 }
 
 /* -- beginning and end ------------------------------------------------------------ */

@@ -151,7 +151,7 @@ static int empty(struct merger *merger, struct dir_node *node)
 		return -errno;
 	}
 	while (rc == 0 && (errno = 0, entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			rc = clear(merger, node, entry->d_name);
 	if (rc == 0)
 		rc = -errno;

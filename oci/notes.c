@@ -45,7 +45,7 @@ static struct note *find(const struct notes *notes, enum note_kind kind,
 		return NULL;
 	note = notes->buckets[bucket_of(notes, kind, dir, name)];
 	while (note && (note->cancelled || note->kind != kind || note->dir != dir ||
-			strcmp(note->name, name)))
+			strcmp(note->name, name) != 0))
 		note = note->chain;
 	return note;
 }

@@ -172,8 +172,8 @@ static const char *string(struct reader *reader)
 /* A single component. */
 static bool is_name(const char *name)
 {
-	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..") &&
-	       strlen(name) <= OCI_MAX_COMPONENT;
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0 && strlen(name) <= OCI_MAX_COMPONENT;
 }
 
 static int read_directory(struct reader *reader, char kind, struct dir_node *parent,
@@ -276,7 +276,7 @@ int notes_read(struct notes *notes, struct dirs *dirs, int dir, struct husk_erro
 	if (rc < 0)
 		return error_sys(err, -rc, notes->where,
 				 "the layer's notes in the store cannot be read");
-	if (size < skip || memcmp(data, magic, skip))
+	if (size < skip || memcmp(data, magic, skip) != 0)
 		return damaged(&reader, err);
 	reader.at = data + skip;
 	reader.end = data + size;

@@ -208,7 +208,7 @@ static int use_pax(void *user, const char *key, const char *value, size_t size)
 	struct tar_frame *frame = use->frame;
 	size_t i = 0, count = sizeof(pax_keys) / sizeof(pax_keys[0]);
 
-	while (i < count && strcmp(key, pax_keys[i].key))
+	while (i < count && strcmp(key, pax_keys[i].key) != 0)
 		i++;
 	if (use->global && (i < count || !strncmp(key, "GNU.sparse.", 11)))
 		return damaged(frame, use->err,

@@ -113,9 +113,9 @@ int pax_sparse_take(struct pax_sparse *sparse, const char *key, const char *valu
 	uint64_t number;
 	int which = 0;
 
-	if (strncmp(key, "GNU.sparse.", 11))
+	if (strncmp(key, "GNU.sparse.", 11) != 0)
 		return 0;
-	while (which < SPARSE_KEYS && strcmp(key + 11, sparse_keys[which]))
+	while (which < SPARSE_KEYS && strcmp(key + 11, sparse_keys[which]) != 0)
 		which++;
 	if (which == SPARSE_KEYS)
 		return 0;

@@ -43,6 +43,18 @@ static int splice(struct way *way, const char *target, size_t size,
 	return 0;
 }
 
+/* No directory of that name is known. */
+static int missing(struct way *way, const char *name, struct husk_error *err)
+{
+	const struct tree_walk *walk = way->walk;
+	struct dir_node *parent = way->at;
+
+	way->at = NULL;
+	if (!walk->missing)
+		return 0;
+	return walk->missing(walk->user, parent, name, &way->at, err);
+}
+
 static int follow(struct way *way, const char *name, struct husk_error *err)
 {
 	const struct tree_walk *walk = way->walk;
@@ -54,16 +66,13 @@ static int follow(struct way *way, const char *name, struct husk_error *err)
 		return error_sys(err, -fd, walk->dirs->where,
 				 "its directory cannot be opened");
 	size = readlinkat(fd, name, target, sizeof(target));
-	if (size > 0 && ++way->links > DIRS_MAX_LINKS)
+	if (size <= 0)
+		return missing(way, name, err);
+	if (++way->links > DIRS_MAX_LINKS)
 		return error_set(err, HUSK_E_IMAGE, walk->dirs->where,
 				 "has an entry behind more than %d links, the last is %s",
 				 DIRS_MAX_LINKS, printable(text, sizeof(text), name));
-	if (size > 0)
-		return splice(way, target, (size_t)size, err);
-	if (walk->missing)
-		return walk->missing(walk->user, way->at, name, &way->at, err);
-	way->at = NULL;
-	return 0;
+	return splice(way, target, (size_t)size, err);
 }
 
 static int component(struct way *way, const char *name, size_t size,
@@ -92,7 +101,7 @@ static int component(struct way *way, const char *name, size_t size,
 		    OCI_MAX_COMPONENT);
 	memcpy(text, name, size);
 	text[size] = '\0';
-	return follow(way, text, err);
+	return way->walk->no_links ? missing(way, text, err) : follow(way, text, err);
 }
 
 int tree_walk(const struct tree_walk *walk, struct dir_node *from, const char *path,

@@ -4,16 +4,19 @@
 #ifndef OCI_TREE_WALK_H
 #define OCI_TREE_WALK_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "oci/dirs.h"
 
 struct tree_walk {
 	struct dirs *dirs;
 	/* There is no directory of that name, and no link: make it (what is there instead
-	 * goes). NULL: the walk ends there. */
+	 * goes), or leave *ret NULL. NULL: the walk ends there. */
 	int (*missing)(void *user, struct dir_node *parent, const char *name,
 		       struct dir_node **ret, struct husk_error *err);
 	void *user;
+	bool no_links; /* links are not followed: missing is asked */
 };
 
 /* From `from` on. *ret is NULL where there is no such directory (and missing is NULL).

@@ -109,6 +109,24 @@ static void an_opaque_directory_hides_what_is_below(void **state)
 	layers_close(&l);
 }
 
+/* Some tools white out what a directory held beside that which replaces it. */
+static void whiteouts_below_what_is_no_directory_any_more(void **state)
+{
+	struct layers l;
+	(void)state;
+
+	LAY(&l, "f:a/x f:b/x f:t/x", "f:a f:a/.wh.x l:b:t f:b/.wh.x f:b/.wh..wh..opq");
+	assert_text(l.root, "a", "1 a");
+	assert_target(l.root, "b", "t");
+	assert_text(l.root, "t/x", "0 t/x");
+	layers_close(&l);
+	LAY(&l, "f:a/x f:b/x f:t/x", "f:a/.wh.x f:a f:b/.wh.x l:b:t");
+	assert_text(l.root, "a", "1 a");
+	assert_target(l.root, "b", "t");
+	assert_text(l.root, "t/x", "0 t/x");
+	layers_close(&l);
+}
+
 static void whiteouts_do_not_reach_out(void **state)
 {
 	struct buffer lower = TAPE_INIT, upper = TAPE_INIT;
@@ -379,6 +397,7 @@ int main(void)
 	    cmocka_unit_test(a_whiteout_hides_what_is_below),
 	    cmocka_unit_test(a_whiteout_spares_its_own_layer),
 	    cmocka_unit_test(an_opaque_directory_hides_what_is_below),
+	    cmocka_unit_test(whiteouts_below_what_is_no_directory_any_more),
 	    cmocka_unit_test(whiteouts_do_not_reach_out),
 	    cmocka_unit_test(hostile_whiteouts_are_refused),
 	    cmocka_unit_test(implied_parents_leave_the_lower_directory_alone),
