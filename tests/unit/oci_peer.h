@@ -85,6 +85,7 @@ static inline void peer_serve(struct peer *peer, int fd)
 {
 	static const struct peer_answer none = {.status = "404 Not Found"};
 	const struct peer_answer *answer;
+	struct peer_answer copy;
 	char request[16 * 1024];
 	size_t size = 0;
 	ssize_t n;
@@ -101,7 +102,6 @@ static inline void peer_serve(struct peer *peer, int fd)
 	(void)pthread_mutex_lock(&peer->lock);
 	if (request[0] == 0x16) {
 		peer->greetings++;
-		answer = NULL;
 	} else {
 		if (size < sizeof(peer->log) - peer->logged) {
 			memcpy(peer->log + peer->logged, request, size + 1);
@@ -109,11 +109,12 @@ static inline void peer_serve(struct peer *peer, int fd)
 		}
 		answer = peer->gate ? peer->gate(peer, request) : NULL;
 		answer = answer ? answer : peer_choose(peer, request);
-		answer = answer ? answer : &none;
+		/* The table may be another one as soon as the lock is free. */
+		copy = answer ? *answer : none;
 	}
 	(void)pthread_mutex_unlock(&peer->lock);
-	if (answer)
-		peer_answer(fd, answer);
+	if (request[0] != 0x16)
+		peer_answer(fd, &copy);
 }
 
 static inline void *peer_main(void *user)
