@@ -85,7 +85,7 @@ static inline void peer_serve(struct peer *peer, int fd)
 {
 	static const struct peer_answer none = {.status = "404 Not Found"};
 	const struct peer_answer *answer;
-	struct peer_answer copy;
+	struct peer_answer copy = none;
 	char request[16 * 1024];
 	size_t size = 0;
 	ssize_t n;
