@@ -263,16 +263,6 @@ static int judge(struct exchange *exchange, const struct url *url,
 	return STEP_DONE;
 }
 
-/* A connection that broke after the last byte that was wanted: a Content-Length was
- * wrong, or a server hangs up in its own way. The digest tells whether all is well. */
-static bool all_came(const struct endpoint_request *request,
-		     const struct http_answer *answer)
-{
-	return (answer->failure == HTTP_CUT || answer->failure == HTTP_STALLED) &&
-	       (answer->status == 200 || answer->status == 206) && request->complete &&
-	       request->complete(request->user);
-}
-
 static int ask_once(struct exchange *exchange, struct http_answer *answer,
 		    struct husk_error *err)
 {
@@ -303,9 +293,7 @@ static int ask_once(struct exchange *exchange, struct http_answer *answer,
 
 	rc = redirect_send(endpoint->http, &wire, endpoint->options->allow_plain_http,
 			   answer, &end, err);
-	if (rc < 0 && all_came(request, answer))
-		rc = STEP_DONE;
-	else if (rc == 0)
+	if (rc == 0)
 		rc = judge(exchange, &url, &end, answer, generation, err);
 	else if (go_plain(endpoint, &url, decided, answer))
 		rc = STEP_AGAIN;
