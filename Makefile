@@ -56,7 +56,8 @@ endif
 CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR)"' \
 	-DHUSK_DATADIR='"$(PREFIX)/share/husk"' \
 	-I. -Iinclude -I$(GEN)
-CFLAGS   += -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
+# The folder that it was built in leaves no trace: the same sources make the same bytes.
+CFLAGS   += -ffile-prefix-map=$(CURDIR)=. -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
 LDFLAGS  += $(OPT_LD) $(HARDEN_LD) -pthread
 LIBS     := -ljansson
 # The command carries these inside: loading them would cost more than starting a box.
@@ -146,6 +147,7 @@ $(OUT)/husk.pc: Makefile
 
 include tests/tests.mk
 include bindings/python/wheel.mk
+include cli/package/package.mk
 
 # The reference of the C interface, from the comments of the headers: for readers and man.
 # Where there is no Python, an installation goes without; the headers say the same.

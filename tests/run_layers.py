@@ -44,6 +44,7 @@ def layers(root):
     found += [suite("python", "release", who) for who in ("user", "root")]
     found.append(Layer("install", ("release",),
                        (Program("run", ("tests/install/run",)),), 10))
+    found.append(Layer("package", (), (Program("run", ("tests/package/run",)),), 30))
     found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15))
     found.append(Layer("vm", ("hooks",), (
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))

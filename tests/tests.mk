@@ -43,6 +43,8 @@ help:
 	'make examples        build the programs of examples/' \
 	'make docs            the reference of the C interface, from the headers, into build/docs' \
 	'make wheel           a Python wheel that carries the library, into build/wheel' \
+	'make deb             Debian packages, into build/package' \
+	'make bundle          one archive that runs on a host without any library' \
 	'make bench           measure starts against the floor and against peers' \
 	'make deps            install what is missing for building and testing (apt)' \
 	'make deps-build      install what is missing for building alone' \
