@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/arguments.h"
 
+#include "cli/config.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/suggest.h"
@@ -14,6 +15,10 @@ struct reader {
 	struct cli_settings *settings;
 	char **next; /* the word after the one being read; ends with NULL */
 	struct husk_error *err;
+	/* To look at the words without touching anything: the option that is looked for,
+	 * and where its value goes. */
+	const char *wanted;
+	const char **found;
 };
 
 /* `typed` (a whole word or a part of one) is no option of this command. */
@@ -52,6 +57,14 @@ static int apply(struct reader *reader, const struct cli_option *option,
 		}
 		reader->next++;
 	}
+	if (reader->wanted) {
+		if (strcmp(option->name, reader->wanted) == 0)
+			*reader->found = attached;
+		return 0;
+	}
+	if (cli_config_note(reader->settings, option, attached, NULL, typed,
+			    "command line", reader->err) < 0)
+		return reader->err->code;
 	return option->set(option, reader->settings, attached, reader->err);
 }
 
@@ -97,29 +110,45 @@ static int read_short(struct reader *reader, char *word)
 	return 0;
 }
 
-int cli_arguments_parse(const struct cli_verb *verb, struct cli_settings *settings,
-			char **argv, size_t *ret_count, struct husk_error *err)
+/* All words; those that are no options are counted in *ret_count and moved to the front,
+ * which is always behind the reader. */
+static int read_words(struct reader *reader, size_t *ret_count)
 {
-	struct reader reader = {verb, settings, argv, err};
-	size_t count = 0; /* words at the front of argv: always behind the reader */
+	char **argv = reader->next;
+	size_t count = 0;
 	bool ended = false;
 
-	while (*reader.next && !settings->help) {
-		char *word = *reader.next++;
+	while (*reader->next && !reader->settings->help) {
+		char *word = *reader->next++;
 		int r = 0;
 
 		if (ended || word[0] != '-' || word[1] == '\0') {
-			argv[count++] = word;
-			ended = ended || verb->program;
+			if (!reader->wanted)
+				argv[count] = word;
+			count++;
+			ended = ended || reader->verb->program;
 		} else if (strcmp(word, "--") == 0) {
 			ended = true;
 		} else {
-			r = word[1] == '-' ? read_long(&reader, word)
-					   : read_short(&reader, word);
+			r = word[1] == '-' ? read_long(reader, word)
+					   : read_short(reader, word);
 		}
 		if (r < 0)
 			return r;
 	}
+	*ret_count = count;
+	return 0;
+}
+
+int cli_arguments_parse(const struct cli_verb *verb, struct cli_settings *settings,
+			char **argv, size_t *ret_count, struct husk_error *err)
+{
+	struct reader reader = {verb, settings, argv, err, NULL, NULL};
+	size_t count;
+	int r = read_words(&reader, &count);
+
+	if (r < 0)
+		return r;
 	argv[count] = NULL;
 	if (count > verb->max_words && !settings->help)
 		return cli_error(err, argv[verb->max_words], "husk %s takes %s",
@@ -129,4 +158,16 @@ int cli_arguments_parse(const struct cli_verb *verb, struct cli_settings *settin
 							: "one argument");
 	*ret_count = count;
 	return 0;
+}
+
+const char *cli_arguments_peek(const struct cli_verb *verb, char **argv, const char *name)
+{
+	struct cli_settings nothing = {0};
+	struct husk_error err;
+	const char *value = NULL;
+	struct reader reader = {verb, &nothing, argv, &err, name, &value};
+	size_t count;
+
+	(void)read_words(&reader, &count);
+	return value;
 }

@@ -18,4 +18,9 @@
 int cli_arguments_parse(const struct cli_verb *verb, struct cli_settings *settings,
 			char **argv, size_t *ret_count, struct husk_error *err);
 
+/* The last value that argv gives to an option with an argument, before it is parsed; NULL
+ * where there is none. Nothing is changed, and mistakes are passed over. */
+const char *cli_arguments_peek(const struct cli_verb *verb, char **argv,
+			       const char *name);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/complete.h"
 
+#include "cli/config.h"
 #include "cli/options.h"
 #include "cli/running.h"
 #include "cli/verbs.h"
@@ -54,6 +55,27 @@ static void offer_references(const struct line *line)
 	offer(line, "oci-archive:", "an OCI layout in a tar");
 	offer(line, "docker-archive:", "what docker save writes");
 	offer_images(line);
+}
+
+/* A file that is wrong has no profiles to offer. */
+static void offer_profiles(const struct line *line)
+{
+	struct husk_error err;
+	const char *name;
+	json_t *ignored;
+
+	if (cli_config_load(line->settings, true, &err) < 0)
+		return;
+	for (size_t i = 0; i < CLI_CONFIG_FILES; i++) {
+		const struct cli_config_file *file = &line->settings->config->files[i];
+
+		json_object_foreach(json_object_get(file->root, "profiles"), name,
+				    ignored)
+		{
+			offer(line, name,
+			      i == CLI_CONFIG_BUILT_IN ? "built in" : file->path);
+		}
+	}
 }
 
 static void offer_running(const struct line *line)
@@ -130,6 +152,8 @@ static void offer_value(const struct line *line)
 		offer(line, "default", "a denylist");
 		offer(line, "strict", "an allowlist");
 	}
+	if (strcmp(option->name, "profile") == 0)
+		offer_profiles(line);
 	if (strcmp(option->name, "language") == 0) {
 		offer(line, "python", NULL);
 		offer(line, "bash", NULL);

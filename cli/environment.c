@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ranks of -e lie above those of every line of every file. */
-static const size_t GIVEN = SIZE_MAX / 2;
+/* Ranks of a layer lie above those of the layers below, and of one layer those of -e
+ * above those of every line of every file. */
+static const size_t LAYER = SIZE_MAX / 16;
+static const size_t GIVEN = SIZE_MAX / 32;
 
 static int append(struct cli_environment *environment, struct cli_keep **kept,
 		  const char *text, size_t base, struct husk_error *err)
@@ -32,7 +34,8 @@ static int append(struct cli_environment *environment, struct cli_keep **kept,
 		environment->capacity = capacity;
 	}
 	variables[environment->count].text = text;
-	variables[environment->count].rank = base + environment->count;
+	variables[environment->count].rank =
+	    environment->layer * LAYER + base + environment->count;
 	environment->count++;
 	return 0;
 }
@@ -177,6 +180,17 @@ int cli_environment_add_file(struct cli_environment *environment, struct cli_kee
 	if (!copy)
 		return cli_error_memory(err, "--env-file");
 	return cli_environment_add_lines(environment, kept, path, copy, size, err);
+}
+
+void cli_environment_clear_below(struct cli_environment *environment)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < environment->count; i++) {
+		if (environment->variables[i].rank >= environment->layer * LAYER)
+			environment->variables[used++] = environment->variables[i];
+	}
+	environment->count = used;
 }
 
 /* By name, and of one name the highest rank first. */

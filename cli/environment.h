@@ -21,6 +21,7 @@ struct cli_variable {
 struct cli_environment {
 	struct cli_variable *variables; /* kept */
 	size_t count, capacity;
+	size_t layer; /* every variable of a higher layer holds before any of a lower */
 };
 
 /* -e: NAME=VALUE, or NAME to copy the caller's variable (nothing where the caller has
@@ -44,6 +45,9 @@ int cli_environment_add_file(struct cli_environment *environment, struct cli_kee
 int cli_environment_add_lines(struct cli_environment *environment, struct cli_keep **kept,
 			      const char *name, char *text, size_t size,
 			      struct husk_error *err);
+
+/* Drop the variables of lower layers. */
+void cli_environment_clear_below(struct cli_environment *environment);
 
 /* All variables as the library takes them, each name once: -e before any file, later
  * before earlier. *ret_env is NULL where there are none. */

@@ -2,6 +2,7 @@
 /* The husk command: a client of the library's public headers. main() finds the command in
  * its table (cli/verbs.c), reads the options by theirs (cli/options.c), and calls it. */
 #include "cli/arguments.h"
+#include "cli/config.h"
 #include "cli/say.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
@@ -61,14 +62,21 @@ static int find_verb(char *const *words, const struct cli_verb **ret_verb,
 static int run_verb(const struct cli_verb *verb, char **words)
 {
 	CLEANUP_SETTINGS struct cli_settings settings;
-	struct husk_error err = {0};
+	struct husk_error err = {0}, config_err = {0};
 	size_t count = 0;
+	int config;
 
 	cli_settings_init(&settings);
+	config = cli_config_begin(
+	    verb, &settings, cli_arguments_peek(verb, words, "profile"), &config_err);
 	if (cli_arguments_parse(verb, &settings, words, &count, &err) < 0)
 		return cli_say_usage(&err, verb->name);
 	if (settings.help)
 		return cli_help_verb(verb);
+	if (config < 0)
+		return cli_say_error(&config_err);
+	if (cli_config_hold(verb, &settings, &err) < 0)
+		return cli_say_error(&err);
 	return verb->run(&settings, count, words);
 }
 

@@ -288,24 +288,33 @@ static int add_volume(const struct cli_option *option, struct cli_settings *sett
 		settings->mount_capacity = capacity;
 	}
 	r = cli_volume_parse(&settings->kept, value, &mounts[settings->mount_count], err);
-	if (r == 0)
-		settings->mount_count++;
-	return r;
+	if (r < 0)
+		return r;
+	/* What a configuration file shows there gives way. */
+	for (size_t i = 0; i < settings->mounts_below; i++) {
+		if (strcmp(mounts[i].target, mounts[settings->mount_count].target) == 0) {
+			mounts[i] = mounts[settings->mount_count];
+			return 0;
+		}
+	}
+	settings->mount_count++;
+	return 0;
 }
 
 /* -- the table ---------------------------------------------------------------------- */
 
 #define RUN    CLI_VERB_RUN
 #define CODE   CLI_VERB_CODE
+#define FILES  CLI_OPTION_IN_FILES
 #define BOX    (CLI_VERB_RUN | CLI_VERB_CODE)
 #define SETUP  CLI_VERB_SETUP
 #define MCP    CLI_VERB_MCP
 #define SHELL  CLI_VERB_SHELL
 #define PULL   CLI_VERB_PULL
 #define IMPORT CLI_VERB_IMAGE_IMPORT
-#define LISTS                                                                         \
-	(CLI_VERB_DOCTOR | CLI_VERB_GC | CLI_VERB_IMAGE_INSPECT | CLI_VERB_IMAGE_LS | \
-	 CLI_VERB_IMAGE_PRUNE | IMPORT)
+#define LISTS                                                                            \
+	(CLI_VERB_CONFIG_SHOW | CLI_VERB_DOCTOR | CLI_VERB_GC | CLI_VERB_IMAGE_INSPECT | \
+	 CLI_VERB_IMAGE_LS | CLI_VERB_IMAGE_PRUNE | IMPORT)
 #define AT(to) offsetof(struct cli_settings, to)
 
 static const char *const limits_words[] = {"enforce", "best-effort", NULL};
@@ -325,15 +334,15 @@ static const struct cli_option options[] = {
      "nowhere else",
      NULL, AT(authfile), set_text},
     {"code", 'c', CODE, "CODE", NULL, "Run CODE", NULL, AT(code), set_code},
-    {"cpus", 0, BOX | SETUP | MCP | SHELL, "N|none", "none",
+    {"cpus", 0, FILES | BOX | SETUP | MCP | SHELL, "N|none", "none",
      "Cap on CPU time, in CPUs, to the thousandth", NULL, AT(box.cpu_milli),
      set_cpus_or_none},
-    {"deps-readonly", 0, BOX | MCP | SHELL, NULL, NULL,
+    {"deps-readonly", 0, FILES | BOX | MCP | SHELL, NULL, NULL,
      "Keep the box from changing what `husk setup` installed", NULL,
      AT(box.deps_readonly), set_flag},
-    {"env", 'e', BOX | SETUP | MCP | SHELL, "NAME[=VALUE]", NULL,
+    {"env", 'e', FILES | BOX | SETUP | MCP | SHELL, "NAME[=VALUE]", NULL,
      "Set a variable in the box, or copy yours of that name", NULL, 0, add_variable},
-    {"env-file", 0, BOX | SETUP | MCP | SHELL, "FILE", NULL,
+    {"env-file", 0, FILES | BOX | SETUP | MCP | SHELL, "FILE", NULL,
      "Set variables from FILE, one NAME=VALUE a line", NULL, 0, add_variables},
     {"explain", 0, BOX | SHELL, NULL, NULL, "Print what would be done, and do nothing",
      NULL, AT(explain), set_flag},
@@ -344,7 +353,7 @@ static const struct cli_option options[] = {
      "What is written: an archive of an OCI layout, or what `docker load` reads",
      format_words, AT(format), set_choice},
     {"help", 'h', CLI_VERB_ALL, NULL, NULL, "Print this text", NULL, AT(help), set_flag},
-    {"image", 0, BOX | SETUP | MCP | SHELL, "REF", "$HUSK_IMAGE, else host",
+    {"image", 0, FILES | BOX | SETUP | MCP | SHELL, "REF", "$HUSK_IMAGE, else host",
      "The box's root file system: host, an image such as python:3.12-slim, dir:PATH, "
      "oci:PATH[:TAG], oci-archive:PATH or docker-archive:PATH",
      NULL, AT(box.image), set_text},
@@ -359,26 +368,26 @@ static const struct cli_option options[] = {
     {"language", 0, CODE, "LANGUAGE", NULL,
      "python, bash or node; without it FILE's ending or #! line decides, else python",
      NULL, 0, set_language},
-    {"limits", 0, BOX | SETUP | MCP | SHELL, "enforce|best-effort", "enforce",
+    {"limits", 0, FILES | BOX | SETUP | MCP | SHELL, "enforce|best-effort", "enforce",
      "What to do about a cap that cannot be enforced here: fail, or do what can be done",
      limits_words, AT(box.limits), set_choice},
-    {"max-output", 0, BOX, "SIZE", "64m",
+    {"max-output", 0, FILES | BOX, "SIZE", "64m",
      "With --json: how much of each stream is kept; the rest is dropped", NULL,
      AT(box.max_output_bytes), set_size},
-    {"memory", 0, BOX | SETUP | MCP | SHELL, "SIZE|none", "512m",
+    {"memory", 0, FILES | BOX | SETUP | MCP | SHELL, "SIZE|none", "512m",
      "Cap on memory with swap", NULL, AT(box.memory_bytes), set_size_or_none, "2g"},
     {"mirror", 0, PULL, "HOST", NULL,
      "A registry to ask first; may be given several times", NULL, 0, add_mirror},
     {"name", 0, BOX | MCP | SHELL, "NAME", NULL,
      "What `husk ps` and `husk stop` call this box; without it a name is made up", NULL,
      AT(name), set_text},
-    {"network", 0, BOX | SETUP | MCP | SHELL, "none|host", "none",
+    {"network", 0, FILES | BOX | SETUP | MCP | SHELL, "none|host", "none",
      "host: share the host's network with all its local services", network_words,
      AT(box.allow_network), set_network, "host"},
     {"no-cache", 0, SETUP, NULL, NULL, "Install anew, and keep nothing for the next time",
      NULL, AT(no_cache), set_flag},
-    {"pids", 0, BOX | SETUP | MCP | SHELL, "N|none", "256", "Cap on tasks; threads count",
-     NULL, AT(box.pids), set_pids_or_none},
+    {"pids", 0, FILES | BOX | SETUP | MCP | SHELL, "N|none", "256",
+     "Cap on tasks; threads count", NULL, AT(box.pids), set_pids_or_none},
     {"plain-http", 0, PULL, NULL, NULL,
      "Allow unencrypted HTTP to a registry on another host: what comes can be read and "
      "changed on the way",
@@ -386,13 +395,16 @@ static const struct cli_option options[] = {
     {"platform", 0, PULL | IMPORT, "OS/ARCH[/VARIANT]", "this machine's",
      "Which of an image's platforms, such as linux/arm64", NULL, AT(images.platform),
      set_text},
-    {"pull", 0, BOX | SETUP | MCP | SHELL, "missing|never|always", "missing",
+    {"profile", 0, BOX | SETUP | MCP | SHELL | CLI_VERB_CONFIG_SHOW, "NAME", NULL,
+     "Take the settings of that name from the configuration; untrusted is built in", NULL,
+     AT(profile), set_text},
+    {"pull", 0, FILES | BOX | SETUP | MCP | SHELL, "missing|never|always", "missing",
      "When to fetch the image: where the store lacks it, never, or to see whether it has "
      "changed",
      pull_words, AT(box.pull), set_choice},
     {"quiet", 'q', PULL | IMPORT, NULL, NULL, "Say nothing about the progress", NULL,
      AT(quiet), set_flag},
-    {"seccomp", 0, BOX | SETUP | MCP | SHELL, "default|strict|FILE", "default",
+    {"seccomp", 0, FILES | BOX | SETUP | MCP | SHELL, "default|strict|FILE", "default",
      "The system calls that are denied: a denylist, an allowlist, or an OCI/Docker "
      "profile",
      NULL, AT(box.seccomp), set_text},
@@ -400,32 +412,32 @@ static const struct cli_option options[] = {
      "Also let what setups have left for the next time take no more than SIZE; none: "
      "remove all that is not in use",
      NULL, AT(setups), set_size_or_none},
-    {"timeout", 0, BOX | SETUP | MCP | SHELL, "SECONDS", "30",
+    {"timeout", 0, FILES | BOX | SETUP | MCP | SHELL, "SECONDS", "30",
      "Deadline; fractions are allowed", NULL, AT(box.timeout_ms), set_timeout, "300",
      "28800"},
     {"tls-ca", 0, PULL, "FILE", NULL,
      "Trust the certificate authority in FILE (PEM) besides the system's", NULL,
      AT(images.tls_ca), set_text},
-    {"tmp-size", 0, BOX | MCP | SHELL, "SIZE", "256m",
+    {"tmp-size", 0, FILES | BOX | MCP | SHELL, "SIZE", "256m",
      "Size of /tmp and of a writable root", NULL, AT(box.tmp_bytes), set_size},
     {"tty", 't', BOX, NULL, NULL,
      "Give the box a terminal of its own; with -i, your keys go to it", NULL,
      AT(terminal), set_flag},
-    {"user", 0, BOX | SETUP | MCP | SHELL, "USER[:GROUP]", "the image's, else 0",
+    {"user", 0, FILES | BOX | SETUP | MCP | SHELL, "USER[:GROUP]", "the image's, else 0",
      "The user in the box, by number or by a name of the image; on the host that is you, "
      "or an unprivileged id where you "
      "are root",
      NULL, AT(box.user), set_user},
-    {"volume", 'v', BOX | SETUP | MCP | SHELL, "SRC:DST[:ro|rw]", NULL,
+    {"volume", 'v', FILES | BOX | SETUP | MCP | SHELL, "SRC:DST[:ro|rw]", NULL,
      "Show the host's SRC in the box as DST, writable unless :ro", NULL, 0, add_volume},
-    {"workdir", 'w', BOX | MCP | SHELL, "DIR", "/workspace",
+    {"workdir", 'w', FILES | BOX | MCP | SHELL, "DIR", "/workspace",
      "The working directory in the box", NULL, AT(box.workdir), set_workdir},
-    {"workspace", 0, BOX | SETUP | MCP | SHELL, "DIR", NULL,
+    {"workspace", 0, FILES | BOX | SETUP | MCP | SHELL, "DIR", NULL,
      "The host directory seen as /workspace, made if absent and kept; without it a "
      "private "
      "one is removed afterwards",
      NULL, AT(box.workspace), set_text},
-    {"writable-root", 0, BOX | MCP | SHELL, NULL, NULL,
+    {"writable-root", 0, FILES | BOX | MCP | SHELL, NULL, NULL,
      "Let the box write to its root; the changes go with the box", NULL,
      AT(box.allow_writable_root), set_flag},
 };
@@ -462,4 +474,24 @@ const struct cli_option *cli_option_by_letter(char letter)
 			return &options[i];
 	}
 	return NULL;
+}
+
+bool cli_option_repeats(const struct cli_option *option)
+{
+	return option->set == add_mirror || option->set == add_variable ||
+	       option->set == add_variables || option->set == add_volume;
+}
+
+void cli_option_clear(const struct cli_option *option, struct cli_settings *settings)
+{
+	if (option->set == set_flag) {
+		*(int32_t *)place(option, settings) = 0;
+	} else if (option->set == add_volume) {
+		settings->mount_count -= settings->mounts_below;
+		memmove(settings->mounts, settings->mounts + settings->mounts_below,
+			settings->mount_count * sizeof(*settings->mounts));
+		settings->mounts_below = 0;
+	} else if (option->set == add_variable || option->set == add_variables) {
+		cli_environment_clear_below(&settings->environment);
+	}
 }

@@ -8,6 +8,7 @@
 
 #include <husk/error.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cli_option {
@@ -27,6 +28,9 @@ struct cli_option {
 	const char *setup_standard, *shell_standard;
 };
 
+/* For the verbs of a row: it may also stand in a configuration file. */
+#define CLI_OPTION_IN_FILES (1u << 31)
+
 /* Sorted by name; *ret_count rows. */
 const struct cli_option *cli_options(size_t *ret_count);
 
@@ -37,5 +41,13 @@ const char *cli_option_standard(const struct cli_option *option, unsigned verb);
  * to; NULL where there is none. */
 const struct cli_option *cli_option_by_name(const char *name, size_t size);
 const struct cli_option *cli_option_by_letter(char letter);
+
+/* May it be given several times, each adding to what was there? */
+bool cli_option_repeats(const struct cli_option *option);
+
+/* Take back what earlier layers have given: a flag is off again, and of an option that
+ * repeats (the environment's two are one in this) nothing is left but what this layer has
+ * added itself. */
+void cli_option_clear(const struct cli_option *option, struct cli_settings *settings);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk pull */
+#include "cli/config.h"
 #include "cli/images.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -59,7 +60,8 @@ int cli_pull(struct cli_settings *settings, size_t count, char **words)
 
 	if (check(count, &err) < 0)
 		return cli_say_usage(&err, "pull");
-	if (cli_images_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
+	if (cli_config_registry(settings, words[0], &err) < 0 ||
+	    cli_images_finish(settings, &err) < 0 || husk_cancel_new(&cancel, &err) < 0)
 		return cli_say_error(&err);
 	cli_signals_watch(cancel);
 	r = pull(settings, words[0], cancel);

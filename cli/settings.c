@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/settings.h"
 
+#include "cli/config.h"
 #include "cli/images.h"
 
 #include <stdlib.h>
@@ -16,7 +17,15 @@ void cli_settings_init(struct cli_settings *settings)
 
 void cli_settings_deinit(struct cli_settings *settings)
 {
+	cli_config_free(settings->config);
+	settings->config = NULL;
 	cli_keep_release(&settings->kept);
+}
+
+void cli_settings_next_layer(struct cli_settings *settings)
+{
+	settings->mounts_below = settings->mount_count;
+	settings->environment.layer++;
 }
 
 const char *cli_settings_variable(const char *name)
@@ -65,7 +74,8 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	    cli_environment_add_standard(&settings->environment, &settings->kept, "TERM",
 					 err) < 0)
 		return err->code;
-	if (cli_images_finish(settings, err) < 0)
+	if (cli_config_registry(settings, box->image, err) < 0 ||
+	    cli_images_finish(settings, err) < 0)
 		return err->code;
 	return cli_environment_merge(&settings->environment, &settings->kept, &box->env,
 				     err);

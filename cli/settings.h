@@ -15,12 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cli_config;
+
 struct cli_settings {
 	struct husk_options
 	    box; /* 0 where the command line is silent: the library's default */
 	struct cli_environment environment; /* -e and --env-file */
 	struct husk_mount *mounts;	    /* -v; kept */
 	size_t mount_count, mount_capacity;
+	size_t mounts_below; /* so many of them are of lower layers (cli/config.h) */
 	struct husk_image_options images; /* likewise */
 	const char *authfile;		  /* --authfile */
 	const char **mirrors;		  /* --mirror; kept, ends with NULL */
@@ -31,15 +34,19 @@ struct cli_settings {
 	const struct cli_language *language; /* --language; NULL: to be guessed */
 	int32_t help, json, explain, stdin_open, terminal, files, quiet;
 	int32_t json_stream;
-	int32_t no_cache;      /* setup */
-	uint64_t setups;       /* gc: bytes to keep; HUSK_UNLIMITED: none */
-	int32_t all;	       /* stop */
-	int32_t network_given; /* --network, whatever it says */
-	struct cli_keep *kept; /* owns what the parsers allocate */
+	int32_t no_cache;	   /* setup */
+	uint64_t setups;	   /* gc: bytes to keep; HUSK_UNLIMITED: none */
+	int32_t all;		   /* stop */
+	int32_t network_given;	   /* --network, whatever it says */
+	const char *profile;	   /* --profile */
+	struct cli_config *config; /* owned; NULL: there are no files */
+	struct cli_keep *kept;	   /* owns what the parsers allocate */
 };
 
 void cli_settings_init(struct cli_settings *settings);
 void cli_settings_deinit(struct cli_settings *settings);
+/* What is set from now on is of a layer above (cli/config.h). */
+void cli_settings_next_layer(struct cli_settings *settings);
 #define CLEANUP_SETTINGS __attribute__((cleanup(cli_settings_deinit)))
 
 /* The image, after the last option: --image, else $HUSK_IMAGE, else NULL. */

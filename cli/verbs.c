@@ -67,6 +67,16 @@ static const struct cli_verb verbs[] = {
 	.run = cli_completion,
     },
     {
+	.name = "config",
+	.usage = "COMMAND [OPTIONS]",
+	.summary = "Show the settings that are in force, and where they are from",
+	.status = plain_status,
+	.example = "husk config show",
+	.bit = CLI_VERB_CONFIG,
+	.run = cli_config,
+	.below = cli_config_verbs,
+    },
+    {
 	.name = "doctor",
 	.usage = "[OPTIONS]",
 	.summary = "Say what this host can do for a box, and what to do about each gap",

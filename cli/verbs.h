@@ -29,7 +29,9 @@
 #define CLI_VERB_PS	       (1u << 17)
 #define CLI_VERB_STOP	       (1u << 18)
 #define CLI_VERB_COMPLETION    (1u << 19)
-#define CLI_VERB_ALL	       ((1u << 20) - 1)
+#define CLI_VERB_CONFIG	       (1u << 20)
+#define CLI_VERB_CONFIG_SHOW   (1u << 21)
+#define CLI_VERB_ALL	       ((1u << 22) - 1)
 
 struct cli_verb {
 	const char *name;    /* of a second level with the first: "image ls" */
@@ -48,6 +50,7 @@ struct cli_verb {
 
 /* Sorted by name; *ret_count rows. */
 const struct cli_verb *cli_verbs(size_t *ret_count);
+const struct cli_verb *cli_config_verbs(size_t *ret_count);
 const struct cli_verb *cli_image_verbs(size_t *ret_count);
 
 /* The command of that name; on failure the error has a suggestion where one is near. */
@@ -63,6 +66,8 @@ int cli_verb_find_words(char *const *words, const struct cli_verb **ret_verb,
 /* One file each: cli/code.c, cli/doctor.c, ... */
 int cli_code(struct cli_settings *settings, size_t count, char **words);
 int cli_completion(struct cli_settings *settings, size_t count, char **words);
+int cli_config(struct cli_settings *settings, size_t count, char **words);
+int cli_config_show(struct cli_settings *settings, size_t count, char **words);
 int cli_doctor(struct cli_settings *settings, size_t count, char **words);
 int cli_gc(struct cli_settings *settings, size_t count, char **words);
 int cli_help(struct cli_settings *settings, size_t count, char **words);

@@ -140,6 +140,7 @@ static void test_options(void **state)
 	assert_page("husk-shell.1", CLI_VERB_SHELL, 0);
 	assert_page("husk-gc.1", CLI_VERB_GC, 0);
 	assert_page("husk-completion.1", CLI_VERB_COMPLETION, 0);
+	assert_page("husk-config.1", CLI_VERB_CONFIG | CLI_VERB_CONFIG_SHOW, 0);
 	assert_page("husk-ps.1", CLI_VERB_PS, 0);
 	assert_page("husk-stop.1", CLI_VERB_STOP, 0);
 	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
