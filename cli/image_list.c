@@ -17,6 +17,23 @@ static int put_list(FILE *out, const void *what, bool json)
 	return 0;
 }
 
+/* What the list cannot show is no reason to fail: the rest is as good as it was. */
+static void warn_of_damage(const husk_images *images)
+{
+	struct husk_error first;
+	size_t count = husk_images_damaged(images, &first);
+	char *why = NULL, more[48] = "";
+
+	if (count == 0)
+		return;
+	if (count > 1)
+		(void)snprintf(more, sizeof(more), " (and %zu more)", count - 1);
+	if (asprintf(&why, "%s: %s%s", first.where, first.message, more) < 0)
+		why = NULL;
+	cli_say("warning", why ? why : first.message, first.hint);
+	free(why);
+}
+
 int cli_image_ls(struct cli_settings *settings, size_t count, char **words)
 {
 	struct husk_error err = {0};
@@ -29,6 +46,7 @@ int cli_image_ls(struct cli_settings *settings, size_t count, char **words)
 	    husk_image_list(&settings->images, &images, &err) < 0)
 		return cli_say_error(&err);
 	r = cli_image_print(put_list, images, settings->json);
+	warn_of_damage(images);
 	(void)husk_images_free(images);
 	return r;
 }

@@ -175,10 +175,8 @@ int oci_list(const struct husk_image_options *options, struct store_image **ret,
 		r = places_store(&places, 0, &store, err);
 	if (r < 0)
 		return r;
-	if (store) {
-		r = store_list_images(store, ret, ret_count, err);
-		return r < 0 ? r : 0;
-	}
+	if (store)
+		return store_list_images(store, ret, ret_count, err);
 	*ret = NULL;
 	*ret_count = 0;
 	return 0;
@@ -217,11 +215,20 @@ static int name_to_remove(struct places *places, const char *reference,
 {
 	CLEANUP_TARGET struct target target = {0};
 	struct store *store = NULL, *own = NULL;
+	struct husk_error why = {0};
 	int r = target_parse(reference, &target, err);
 
 	if (r < 0)
 		return r;
-	r = places_find(places, &target, NULL, ret, &store, NULL, err);
+	r = places_find(places, &target, NULL, ret, &store, NULL, &why);
+	/* A name whose file is damaged can go for all that. */
+	if (r == HUSK_E_IMAGE && places->damaged &&
+	    places->damaged == places->stores[0]) {
+		ret->name = strdup(target.name);
+		return ret->name ? 0 : error_oom(err, "image");
+	}
+	if (r < 0 && err)
+		*err = why;
 	if (r < 0)
 		return r;
 	if (r == 0)

@@ -53,6 +53,8 @@ int oci_import(const char *path, const char *reference,
 int oci_export(const char *reference, const char *path, int32_t format,
 	       const struct husk_image_options *options, int cancel_fd,
 	       struct husk_error *err);
+/* Returns how many names are damaged, with err telling of the first: they are left out.
+ */
 int oci_list(const struct husk_image_options *options, struct store_image **ret,
 	     size_t *ret_count, struct husk_error *err);
 int oci_remove(const char *reference, const struct husk_image_options *options,

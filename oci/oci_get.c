@@ -136,9 +136,9 @@ static int get_from_stores(struct places *places, const char *reference,
 	int r = 0;
 
 	if (may_use_store(target, pull)) {
-		r = places_find(places, target, platform, &image, &store, other, err);
-		if (r < 0)
-			return r;
+		r = places_find(places, target, platform, &image, &store, other, &why);
+		if (r == HUSK_E_IMAGE && places->damaged && may_pull(target, pull))
+			return 0; /* pulled again, it is written anew */
 	}
 	if (r > 0) {
 		r = hold(store, &image, ret, &why);
@@ -147,6 +147,8 @@ static int get_from_stores(struct places *places, const char *reference,
 			return 1;
 		if (r == HUSK_E_IMAGE && may_pull(target, pull))
 			return 0; /* its parts are gone or damaged: they can be had */
+	}
+	if (r < 0) {
 		if (err)
 			*err = why;
 		return r;

@@ -115,6 +115,7 @@ void places_close(struct places *places)
 			places->stores[i] = store_close(places->stores[i]);
 		places->tried[i] = false;
 	}
+	places->damaged = NULL;
 }
 
 int places_store(struct places *places, size_t which, struct store **ret,

@@ -30,6 +30,7 @@ struct places {
 	const char *machine; /* NULL: none besides the own */
 	struct store *stores[2];
 	bool tried[2];
+	struct store *damaged; /* where places_find met the name with a damaged file */
 };
 enum { PLACES = 2 };
 int places_init(struct places *places, const struct husk_image_options *options,
@@ -57,7 +58,8 @@ void target_deinit(struct target *target);
 /* Find what a reference stands for: by name, else by digest, in the first store that has
  * it for that platform (NULL: any). *ret_store: borrowed; where it lies. 1: found; 0: it
  * is not there, and then *ret_other, where that is not NULL, is the platform that the
- * name is there for, or "". HUSK_E_IMAGE for a beginning that fits several. */
+ * name is there for, or "". HUSK_E_IMAGE for a beginning that fits several, and, with
+ * places->damaged, for a name whose file is damaged. */
 int places_find(struct places *places, const struct target *target,
 		const struct platform *platform, struct store_image *ret,
 		struct store **ret_store, char ret_other[84], struct husk_error *err);

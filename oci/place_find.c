@@ -86,14 +86,15 @@ static int find_digest(struct store *store, const char *prefix,
 
 static int find_name(struct store *store, const char *name,
 		     const struct platform *platform, struct store_image *ret,
-		     char ret_other[84], struct husk_error *err)
+		     char ret_other[84], bool *ret_damaged, struct husk_error *err)
 {
 	struct husk_error why = {0};
 	int r = store_find_image(store, name, ret, &why);
 
-	if (r == HUSK_E_IMAGE)
+	if (r == HUSK_E_IMAGE && !store_has_name(store, name))
 		return 0;
 	if (r < 0) {
+		*ret_damaged = r == HUSK_E_IMAGE;
 		if (err)
 			*err = why;
 		return r;
@@ -110,8 +111,10 @@ int places_find(struct places *places, const struct target *target,
 		const struct platform *platform, struct store_image *ret,
 		struct store **ret_store, char ret_other[84], struct husk_error *err)
 {
+	bool damaged = false;
 	int r = 0;
 
+	places->damaged = NULL;
 	if (ret_other)
 		ret_other[0] = '\0';
 	for (size_t i = 0; r == 0 && i < PLACES; i++) {
@@ -121,7 +124,10 @@ int places_find(struct places *places, const struct target *target,
 		if (r < 0 || !store)
 			continue;
 		if (target->name)
-			r = find_name(store, target->name, platform, ret, ret_other, err);
+			r = find_name(store, target->name, platform, ret, ret_other,
+				      &damaged, err);
+		if (damaged)
+			places->damaged = store;
 		if (r == 0 && target->digest[0] != '\0')
 			r = find_digest(store, target->digest, platform, ret, err);
 		if (r > 0)

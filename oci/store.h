@@ -152,9 +152,11 @@ struct store_image {
 };
 
 void store_image_deinit(struct store_image *image);
-/* HUSK_E_IMAGE where there is none of that name. */
+/* HUSK_E_IMAGE where there is none of that name, or its file is damaged. */
 int store_find_image(struct store *store, const char *name, struct store_image *ret,
 		     struct husk_error *err);
+/* Is there a file of that name, damaged or not? */
+bool store_has_name(struct store *store, const char *name);
 /* By digest or unambiguous prefix of at least 6 hex digits of top or manifest. */
 int store_find_digest(struct store *store, const char *prefix, struct store_image *ret,
 		      struct husk_error *err);

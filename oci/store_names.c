@@ -44,8 +44,10 @@ static int damaged(const struct store *store, const char *file, const char *why,
 {
 	(void)error_set(err, HUSK_E_IMAGE, store->where, "images/%s in it is damaged: %s",
 			file, why);
-	error_hint(err, "remove that file and pull or import the image again; other "
-			"images are not affected");
+	error_hint(err,
+		   "pull or import the image again, or take it off with husk image rm "
+		   "and its name, or remove that file; other images are not "
+		   "affected");
 	return HUSK_E_IMAGE;
 }
 
@@ -121,6 +123,16 @@ int store_read_image(const struct store *store, const char *file, struct store_i
 		return error_oom(err, store->where);
 	*ret = image;
 	return 0;
+}
+
+bool store_has_name(struct store *store, const char *name)
+{
+	int dir = store->part[STORE_IMAGES];
+	char file[STORE_NAME_FILE];
+	struct stat st;
+
+	store_name_file(name, file);
+	return dir >= 0 && fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int store_find_image(struct store *store, const char *name, struct store_image *ret,

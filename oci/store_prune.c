@@ -35,17 +35,10 @@ static int mark_names(struct tidy *tidy, const char *except, struct husk_error *
 		return r;
 	}
 	if (r > 0) {
-		char file[STORE_NAME_FILE];
-
-		/* The one that is to go may be as damaged as it likes. */
-		if (except)
-			store_name_file(except, file);
-		if (!except || r > 1 || !strstr(why.message, file)) {
-			store_images_free(images, count);
-			if (err)
-				*err = why;
-			return HUSK_E_IMAGE;
-		}
+		store_images_free(images, count);
+		if (err)
+			*err = why;
+		return HUSK_E_IMAGE;
 	}
 	r = 0;
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -184,21 +177,21 @@ int store_prune(struct store *store, uint64_t *ret_count, uint64_t *ret_freed,
 
 /* -- one image -- */
 
-/* Of a damaged name nothing is known but that it is there. */
+/* Of a damaged name nothing is known but that it is there: image->name stays NULL. */
 static int mark_own(struct tidy *tidy, const char *name, struct store_image *image,
 		    struct husk_error *err)
 {
-	char file[STORE_NAME_FILE];
-	struct stat st;
-	int r = store_find_image(tidy->store, name, image, err);
+	struct husk_error why = {0};
+	int r = store_find_image(tidy->store, name, image, &why);
 
 	tidy->has_own = true;
-	store_name_file(name, file);
-	if (r == HUSK_E_IMAGE &&
-	    fstatat(tidy->store->part[STORE_IMAGES], file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (r == HUSK_E_IMAGE && store_has_name(tidy->store, name))
 		return 0;
-	if (r < 0)
+	if (r < 0) {
+		if (err)
+			*err = why;
 		return r;
+	}
 	if (store_mark_image(tidy->store, image, &tidy->own) < 0)
 		return error_oom(err, tidy->store->where);
 	return 0;
@@ -212,7 +205,7 @@ static int check_unused(const struct tidy *tidy, const struct store_image *image
 	int r;
 
 	store_key(&image->chain, key);
-	if (!image->name || store_set_has(&tidy->keep, STORE_ROOTS, key))
+	if (store_set_has(&tidy->keep, STORE_ROOTS, key))
 		return 0;
 	lease = take_root(tidy->store, key);
 	if (lease != -EWOULDBLOCK)
@@ -248,13 +241,13 @@ int store_remove_image(struct store *store, const char *name, uint64_t *ret_free
 	if (r < 0)
 		return r;
 	r = mark_own(&tidy, name, &image, err);
-	if (r == 0)
+	if (r == 0 && image.name)
 		r = mark_names(&tidy, name, err);
-	if (r == 0)
+	if (r == 0 && image.name)
 		r = check_unused(&tidy, &image, err);
 	if (r == 0)
 		r = remove_name(&tidy, name, &freed, err);
-	if (r == 0)
+	if (r == 0 && image.name)
 		r = tidy_all(&tidy, err);
 	store_image_deinit(&image);
 	freed += finish(&tidy);

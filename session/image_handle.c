@@ -65,6 +65,15 @@ size_t husk_images_count(const husk_images *images)
 	return images ? images->count : 0;
 }
 
+size_t husk_images_damaged(const husk_images *images, struct husk_error *ret_first)
+{
+	if (!images || images->damaged == 0)
+		return 0;
+	if (ret_first)
+		*ret_first = images->damage;
+	return images->damaged;
+}
+
 const husk_image *husk_images_get(const husk_images *images, size_t index)
 {
 	return images && index < images->count ? &images->images[index] : NULL;

@@ -14,6 +14,8 @@ struct husk_image {
 };
 
 struct husk_images {
+	size_t damaged;		  /* names that are not in it */
+	struct husk_error damage; /* the first of them */
 	size_t count;
 	struct husk_image images[];
 };

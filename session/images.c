@@ -119,12 +119,24 @@ int husk_image_list(const struct husk_image_options *options, husk_images **ret_
 {
 	struct husk_image_options known;
 	struct store_image *found = NULL;
+	struct husk_error why = {0};
 	size_t count = 0;
-	int cancel, r = settings_images(options, &known, &cancel, err);
+	int cancel, damaged, r = settings_images(options, &known, &cancel, err);
 
-	if (r == 0)
-		r = oci_list(&known, &found, &count, err);
-	return r < 0 ? r : image_list_new(found, count, ret_images, err);
+	if (r < 0)
+		return r;
+	damaged = oci_list(&known, &found, &count, &why);
+	if (damaged < 0) {
+		if (err)
+			*err = why;
+		return damaged;
+	}
+	r = image_list_new(found, count, ret_images, err);
+	if (r == 0 && damaged > 0) {
+		(*ret_images)->damaged = (size_t)damaged;
+		(*ret_images)->damage = why;
+	}
+	return r;
 }
 
 int husk_image_remove(const char *reference, const struct husk_image_options *options,

@@ -156,11 +156,23 @@ HUSK_API int husk_image_export(const char *reference, const char *path, int32_t 
  *
  * Ownership: *ret_images is the caller's, to be released with husk_images_free. Errors:
  * HUSK_E_INVALID, HUSK_E_IMAGE (a damaged store), HUSK_E_SYSTEM, HUSK_E_MEMORY. A store
- * that is not there is empty. Threads: any. Since: 0.1.0.
+ * that is not there is empty; names that are damaged are left out
+ * (husk_images_damaged). Threads: any. Since: 0.1.0.
  */
 HUSK_API int husk_image_list(const struct husk_image_options *options,
 			     husk_images **ret_images,
 			     struct husk_error *err) HUSK_CHECKED;
+
+/**
+ * How many names the store has that cannot be read, and so are not in the list of
+ * husk_image_list; ret_first (may be NULL) says of the first what is wrong and the
+ * remedy, and is not touched where there is none.
+ *
+ * Ownership: the list's. Errors: it does not fail; ret_first gets HUSK_E_IMAGE. 0 for NULL
+ * and for lists of husk_image_import. Threads: any. Since: 0.1.0.
+ */
+HUSK_API size_t husk_images_damaged(const husk_images *images,
+				    struct husk_error *ret_first);
 
 /**
  * A list's length, and its images; index from 0; past the end: NULL.
@@ -179,7 +191,8 @@ HUSK_API const husk_image *husk_images_get(const husk_images *images, size_t ind
 HUSK_API husk_images *husk_images_free(husk_images *images);
 
 /**
- * Remove a name, and whatever no other name needs. *ret_freed (may be NULL): bytes.
+ * Remove a name, and whatever no other name needs. *ret_freed (may be NULL): bytes. Of a
+ * name that is damaged only the name goes.
  *
  * Ownership: values. Errors: HUSK_E_IMAGE (no such image), HUSK_E_IN_USE (a box has it),
  * HUSK_E_INVALID, HUSK_E_SYSTEM, HUSK_E_MEMORY. Threads: any. Since: 0.1.0.

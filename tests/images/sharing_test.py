@@ -217,8 +217,31 @@ def damaged_files_of_a_store(t):
         name.write_text(bad)
         answer = store.husk("run", "--pull", "never", "--image", NAME, "--", "/bin/true")
         check(answer.status == 125 and answer.err.startswith("husk: "), f"{bad[:20]!r}: {answer}")
+        check("damaged" in answer.err, f"{bad[:20]!r}: {answer}")
     done(store.bring(image))
     ended(store.sh(NAME, "true"))
+
+
+@test(who=WHO)
+def a_damaged_name_in_the_list(t):
+    """The list goes on without it, and says so beside it; the name can be removed."""
+    image = runnable(layer(f("x", "1")))
+    store = Store(t)
+    store.have(image)
+    name = next((store.path / "images").iterdir())
+    name.write_text("{")
+    (store.path / "images" / ("0" * 64)).write_text("")
+    for words in (("--json",), ()):
+        answer = done(store.husk("image", "ls", *words))
+        check(answer.err.startswith("husk: warning: "), answer)
+        check("damaged" in answer.err and "(and 1 more)" in answer.err, answer)
+        check("\nhint: pull or import" in answer.err, answer)
+        if words:
+            equal(json.loads(answer.out), [])
+    done(store.husk("image", "rm", NAME))
+    check(not name.exists(), "it is still there")
+    (store.path / "images" / ("0" * 64)).unlink()
+    equal(done(store.husk("image", "ls")).err, "")
 
 
 @test(who=WHO)

@@ -6,6 +6,7 @@
 
 #include "oci/place.h"
 
+#include <dirent.h>
 #include <sys/eventfd.h>
 
 #define NOWHERE "127.0.0.1:1/team/app"
@@ -140,6 +141,64 @@ static void a_beginning_of_two(void **state)
 	assert_non_null(strstr(err.message, "more than one"));
 	for (int i = 0; i < 16; i++)
 		made_free(&many[i]);
+}
+
+static int cut_at(int dir, const char *file)
+{
+	CLEANUP_FD int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+
+	return ftruncate(fd, 20);
+}
+
+/* The only file among the names loses its end. */
+static void damage_the_name(void)
+{
+	struct dirent *entry;
+	DIR *names = opendir(in_place("store/images"));
+
+	assert_non_null(names);
+	while ((entry = readdir(names)) != NULL) {
+		if (entry->d_name[0] != '.')
+			assert_int_equal(cut_at(dirfd(names), entry->d_name), 0);
+	}
+	(void)closedir(names);
+}
+
+static void a_damaged_name_is_not_a_missing_one(void **state)
+{
+	CLEANUP_MADE struct made made = make_image("one");
+	struct husk_image_options options = image_options();
+	struct husk_error err = {0};
+	struct store_image image, *images;
+	char name[256];
+	uint64_t freed = 0;
+	size_t count;
+
+	(void)state;
+	store_has(&made, NOWHERE ":1");
+	damage_the_name();
+	assert_int_equal(get(NOWHERE ":1", HUSK_PULL_NEVER, name, &err), HUSK_E_IMAGE);
+	assert_non_null(strstr(err.message, "damaged"));
+	assert_non_null(strstr(err.hint, "husk image rm"));
+	gives(NOWHERE ":1", HUSK_PULL_MISSING, ASKED);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(oci_find(NOWHERE ":1", &options, &image, &err), HUSK_E_IMAGE);
+	assert_non_null(strstr(err.message, "damaged"));
+	/* What comes again is written over it. */
+	imports("lay", NOWHERE ":1", 1);
+	gives(NOWHERE ":1", HUSK_PULL_NEVER, 0);
+	damage_the_name();
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(oci_list(&options, &images, &count, &err), 1);
+	assert_int_equal(count, 0);
+	store_images_free(images, count);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(oci_remove(NOWHERE ":1", &options, &freed, &err), 0);
+	assert_int_equal(err.code, 0);
+	assert_int_equal(oci_list(&options, &images, &count, &err), 0);
+	store_images_free(images, count);
+	assert_int_equal(oci_remove(NOWHERE ":1", &options, &freed, &err), HUSK_E_IMAGE);
+	assert_non_null(strstr(err.message, "no such image"));
 }
 
 static void what_comes_near_is_named(void **state)
@@ -302,6 +361,7 @@ int main(void)
 	    CASE(a_digest_is_never_asked_for_again),
 	    CASE(digests_and_their_beginnings),
 	    CASE(a_beginning_of_two),
+	    CASE(a_damaged_name_is_not_a_missing_one),
 	    CASE(what_comes_near_is_named),
 	    CASE(what_is_no_reference),
 	    CASE(stores),

@@ -69,6 +69,33 @@ static void nothing_is_a_value_too(void **state)
 	assert_int_equal(husk_image_added(NULL), 0);
 }
 
+static void damaged_names_are_counted(void **state)
+{
+	struct husk_image_options options = known();
+	struct husk_error err = {0};
+	husk_images *list = NULL;
+	char digest[DIGEST_TEXT], path[160];
+
+	(void)state;
+	put_image("one", digest);
+	assert_int_equal(husk_image_list(&options, &list, &err), 0);
+	assert_int_equal(husk_images_damaged(list, &err), 0);
+	assert_int_equal(err.code, 0);
+	husk_images_free(list);
+	(void)snprintf(path, sizeof(path), "%s/%064d", in_place("store/images"), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(husk_image_list(&options, &list, &err), 0);
+	assert_int_equal(err.code, 0);
+	assert_int_equal(husk_images_count(list), 1);
+	assert_int_equal(husk_images_damaged(list, NULL), 1);
+	assert_int_equal(husk_images_damaged(list, &err), 1);
+	assert_int_equal(err.code, HUSK_E_IMAGE);
+	assert_non_null(strstr(err.message, "damaged"));
+	husk_images_free(list);
+	assert_int_equal(husk_images_damaged(NULL, NULL), 0);
+	assert_int_equal(rmdir(path), 0);
+}
+
 static void finding_and_inspecting(void **state)
 {
 	struct husk_image_options options = known();
@@ -206,8 +233,8 @@ int main(void)
 	const struct CMUnitTest session_images[] = {
 	    CASE(getters_of_what_was_imported), CASE(nothing_is_a_value_too),
 	    CASE(finding_and_inspecting),	CASE(what_is_refused),
-	    CASE(a_session_holds_its_image),	CASE(checking_fetches_nothing),
-	    CASE(a_session_that_is_cancelled),
+	    CASE(damaged_names_are_counted),	CASE(a_session_holds_its_image),
+	    CASE(checking_fetches_nothing),	CASE(a_session_that_is_cancelled),
 	};
 
 	return cmocka_run_group_tests(session_images, NULL, NULL);
