@@ -41,6 +41,7 @@ def layers(root):
     found += [suite("integration", variant, who)
               for variant in ("hooks", "asan") for who in WHO_ALL]
     found += [suite("hostile", "release", who) for who in ("user", "root")]
+    found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
     found.append(Layer("install", ("release",),
                        (Program("run", ("tests/install/run",)),), 10))

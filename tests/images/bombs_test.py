@@ -43,7 +43,7 @@ def bomb(t, blob, pack="gzip", name="store", **more):
     folder = build.layout(t.tmp / f"layout-{name}", runnable(Layer(b"", pack, blob=blob), **more))
     answer, peak = measured(t, store, f"oci:{folder}")
     refused(answer)
-    equal(store.unpacked(), [], "left")
+    equal(store.visible(), [], "left")
     check(on_disk(store) < 64, f"{on_disk(store)} MiB left on the disk")
     check(peak < MEMORY, f"{peak} bytes of memory")
     return answer
@@ -91,7 +91,7 @@ def one_path_of_many_levels(t):
     store = Store(t, "grown")
     answer = store.bring(runnable(Layer(tar(*deep))))
     refused(answer)
-    equal(store.unpacked(), [])
+    equal(store.visible(), [])
 
 
 @test(who=WHO, timeout=150)
@@ -131,7 +131,7 @@ def many_descriptors_and_diff_ids(t):
     refused(store.bring(build.Image(*[one] * 5000)), "layers")
     many = runnable(one, whole={"rootfs": {"type": "layers", "diff_ids": [one.diff_id] * 20000}})
     refused(store.bring(many))
-    equal(store.unpacked(), [])
+    equal(store.visible(), [])
 
 
 @test(who=WHO)

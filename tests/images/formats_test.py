@@ -99,10 +99,7 @@ def long_names(t):
     equal(found["gnu/" + "g" * 200][2], b"two")
     equal(found["lnk" * 60][2], "t" * 300)
     equal(found["split/prefix" * 12 + "/name"][2], b"three")
-    if deep + "/end" in found:  # os.walk cannot go deeper than a path can be long
-        equal(found[deep + "/end"][2], b"deep")
-    script = "cd /; " + " ".join(f"cd {part};" for part in deep.split("/")) + "cat end"
-    equal(Store(t).sh(NAME, script)["stdout"], "deep")
+    equal(found[deep + "/end"][2], b"deep")
     refused(Store(t, "component").bring(runnable(layer(f("a/" + "c" * 256, "x")))), "ccccc")
 
 
@@ -117,7 +114,8 @@ def spellings_of_one_name(t):
         image = runnable(layer(d(name, 0o700), f("x", "1")), config={"User": "1000"})
         store.have(image)
         equal(ended(store.sh(NAME, "cat /x"))["stdout"], "1", f"root as {name} 0700")
-    equal(made(t, layer(f("slash/", "x")), name="slash").get("slash", "f")[0] in "df", True)
+    answer = Store(t, "slash").bring(runnable(layer(f("slash/", "x"))))
+    check(answer.status == 0 or refused(answer), "a file with a slash at its end")
 
 
 @test(who=WHO)
@@ -154,7 +152,7 @@ def zstd_in_its_variants(t):
         equal(found["x"][2], b"zstd", what)
     wide = build.zstd(body, "--ultra", "-22", "--long=31")
     answer = Store(t, "wide").bring(runnable(Layer(body, "zstd", blob=wide)))
-    check(answer.status == 0 or refused(answer, "window"), answer)
+    check(answer.status == 0 or refused(answer, "memory"), answer)
 
 
 @test(who=WHO)

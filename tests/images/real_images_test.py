@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import stat
+import subprocess
 import tarfile
 
 import kept
@@ -61,8 +62,13 @@ def told(layout):
     top = json.loads((layout / "index.json").read_bytes())["manifests"][0]
     names = set()
     for each in document(top["digest"])["layers"]:
-        with tarfile.open(blobs / each["digest"][7:], "r|*") as tar:
-            names |= {os.fsencode(os.path.normpath(entry.name)) for entry in tar}
+        # Zeros behind it: umoci leaves the last padding out, which this reader minds.
+        script = 'gzip -dc "$1" && head -c 2048 /dev/zero'
+        with subprocess.Popen(["sh", "-c", script, "sh", blobs / each["digest"][7:]],
+                              stdout=subprocess.PIPE) as unpack:
+            with tarfile.open(fileobj=unpack.stdout, mode="r|") as tar:
+                names |= {os.fsencode(os.path.normpath(entry.name)) for entry in tar}
+            unpack.stdout.read()
     return names
 
 
@@ -221,8 +227,8 @@ def exported_for_docker(t):
     equal(len(again.names()), 1, f"names ({answer})")
     check(again.names()[0].endswith("made/here:7"), again.names())
     mine, theirs = listing(store.root()), listing(again.root())
-    for each in (mine, theirs):
-        each[0].pop(b".")  # its time, where no layer tells, is the time of unpacking
+    for path in set(mine[0]) - told(layout):
+        mine[0][path], theirs[0][path] = mine[0][path][:3], theirs[0][path][:3]
     equal(mine == theirs, True, "the same tree")
 
 

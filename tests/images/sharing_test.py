@@ -110,20 +110,14 @@ def pruning_while_others_run_and_pull(t):
     script = f"""
 i=0
 while [ $i -lt 12 ]; do
-	{t.command} image import {folders[1]} one >/dev/null || exit 11
-	{t.command} run {' '.join(limits(t))} --pull never --image one -- /bin/cat /x || exit 12
-	{t.command} image rm one >/dev/null || exit 13
+	{t.command} image import {folders[1]} @@ >/dev/null || exit 11
+	{t.command} run {' '.join(limits(t))} --pull never --image @@ -- /bin/cat /x || exit 12
+	{t.command} image rm @@ >/dev/null || exit 13
 	i=$((i + 1))
 done
 """
-    workers = [subprocess.Popen(["sh",
-                                 "-c",
-                                 script.replace("one",
-                                                f"name{n}")],
-                                env=env,
-                                cwd=t.tmp,
-                                stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE,
+    workers = [subprocess.Popen(["sh", "-c", script.replace("@@", f"name{n}")], env=env, cwd=t.tmp,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE) for n in range(3)]
     while any(w.poll() is None for w in workers):
         done(store.husk("image", "prune"))

@@ -19,7 +19,6 @@ class Store:
 
     def __init__(self, t, name="store"):
         self.t, self.path = t, t.tmp / name
-        self.brought = 0
 
     def husk(self, *words, env=None, **more):
         return self.t.husk(*words, env={"HUSK_STORE": str(self.path), **(env or {})}, **more)
@@ -32,8 +31,8 @@ class Store:
 
     def bring(self, image, name=NAME, **more):
         """Import an image that build.py made. Returns the ended command."""
-        self.brought += 1
-        folder = build.layout(self.t.tmp / f"{self.path.name}-{self.brought}.layout", image)
+        number = len(list(self.t.tmp.glob("*.layout")))
+        folder = build.layout(self.t.tmp / f"{number}.layout", image)
         return self.husk("image", "import", folder, name, **more)
 
     def have(self, image, name=NAME):
@@ -41,11 +40,14 @@ class Store:
         done(self.bring(image, name))
         return name
 
-    def run(self, name, *argv, options=(), **more):
+    def run(self, name, *argv, **more):
         """The result of a program in a box on an image of the store."""
-        env = {"HUSK_STORE": str(self.path), **more.pop("env", {})}
-        return self.t.result("run", *limits(self.t), "--pull", "never", "--image", name,
-                             *options, *(["--", *argv] if argv else []), env=env, **more)
+        return self.start(name, *argv, **more).json
+
+    def start(self, name, *argv, options=(), env=None, **more):
+        """The ended `husk run --json`."""
+        return self.husk("run", "--json", *limits(self.t), "--pull", "never", "--image", name,
+                         *options, *(["--", *argv] if argv else []), env=env, **more)
 
     def sh(self, name, script, **more):
         return self.run(name, "/bin/sh", "-c", script, **more)
@@ -68,6 +70,11 @@ class Store:
 
     def tree(self, image):
         return tree(self.root_of(image))
+
+    def visible(self):
+        """The roots and names that are there, and what lies in tmp. Sound layers of an image
+        that failed may stay, for the next try."""
+        return [name for name in self.unpacked() if not name.startswith("layers/")]
 
     def unpacked(self):
         """The layers, roots and names that are there, and what lies in tmp."""
@@ -111,40 +118,37 @@ def refused(ended, *words):
     return ended
 
 
-def tree(root, content=True):
-    """{path: (type, mode, what)} of a directory's entries, the root itself as ".". what: the
-    content's digest (content given) or size of a file, a link's target, else ""."""
+def tree(root):
+    """{path: (type, mode, what)} of a directory's entries, the root itself as ".". what: a small
+    file's bytes, a large one's digest, a link's target, else "". Paths may be of any length."""
     root = os.fsencode(root)
-    found = {}
-    for where, below, files in os.walk(root):
-        for name in [b"", *below, *files]:
-            path = os.path.join(where, name) if name else where
-            if not name and where != root:
-                continue
-            st = os.lstat(path)
-            key = os.fsdecode(os.path.relpath(path, root))
-            what = ""
-            if stat.S_ISLNK(st.st_mode):
-                what = os.fsdecode(os.readlink(path))
-            elif stat.S_ISREG(st.st_mode):
-                what = text_of(path, st) if content else st.st_size
-            kind = {stat.S_IFDIR: "d", stat.S_IFREG: "f", stat.S_IFLNK: "l", stat.S_IFIFO: "p",
-                    stat.S_IFSOCK: "s", stat.S_IFCHR: "c", stat.S_IFBLK: "b"}[
-                        stat.S_IFMT(st.st_mode)]
-            found[key] = (kind, None if kind == "l" else stat.S_IMODE(st.st_mode), what)
+    found = {".": entry_of(".", os.lstat(root), None)}
+    for where, below, files, folder in os.fwalk(root):
+        for name in [*below, *files]:
+            key = os.fsdecode(os.path.join(where, name)[len(root) + 1:])
+            found[key] = entry_of(name, os.lstat(name, dir_fd=folder), folder)
     return found
 
 
-def text_of(path, st):
+KINDS = {stat.S_IFDIR: "d", stat.S_IFREG: "f", stat.S_IFLNK: "l", stat.S_IFIFO: "p",
+         stat.S_IFSOCK: "s", stat.S_IFCHR: "c", stat.S_IFBLK: "b"}
+
+
+def entry_of(name, st, folder):
+    kind, what = KINDS[stat.S_IFMT(st.st_mode)], ""
+    if kind == "l":
+        return kind, None, os.fsdecode(os.readlink(name, dir_fd=folder))
+    if kind == "f":
+        what = text_of(name, st, folder)
+    return kind, stat.S_IMODE(st.st_mode), what
+
+
+def text_of(name, st, folder):
     """A small file's bytes, a large one's digest, None where it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            if st.st_size <= 4096:
-                return file.read()
-            digest = hashlib.sha256()
-            while part := file.read(1 << 20):
-                digest.update(part)
-            return digest.hexdigest()
+        with open(os.open(name, os.O_RDONLY, dir_fd=folder), "rb") as file:
+            return file.read() if st.st_size <= 4096 else hashlib.file_digest(
+                file, "sha256").hexdigest()
     except PermissionError:
         return None
 
