@@ -119,7 +119,7 @@ $(OBJ)/runtime/init_program.o: runtime/init_program.S $(INIT)
 
 # The built-in filters are compiled now, so that a start makes one call.
 $(OUT)/gen-filters: $(GEN_SRC:%.c=$(OBJ)/%.o)
-	$(CC) $(LDFLAGS) $^ -lseccomp -o $@
+	$(CC) $(LDFLAGS) $^ -lseccomp $(LIBS) -o $@
 $(GEN)/seccomp_filters.c: $(OUT)/gen-filters
 	@mkdir -p $(@D)
 	$< >$@.tmp && mv $@.tmp $@

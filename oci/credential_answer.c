@@ -2,8 +2,10 @@
 /* What a credential helper says. */
 #include "oci/credential_program.h"
 
+#include "base/json_read.h"
 #include "oci/secret.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -38,13 +40,15 @@ static int take(const char *name, json_t *root, struct credentials *ret,
 int helper_parse(const char *name, const char *output, size_t size, int status,
 		 struct credentials *ret, struct husk_error *err)
 {
-	json_t *root;
+	json_t *root = NULL;
 	int rc;
 
 	/* It fails then, too; that it knows none is an answer. */
 	if (status != 0 && memmem(output, size, none, sizeof(none) - 1))
 		return 0;
-	root = json_loadb(output, size, JSON_REJECT_DUPLICATES, NULL);
+	rc = json_read(output, size, JSON_REJECT_DUPLICATES, &root, NULL);
+	if (rc == -ENOMEM)
+		return error_oom(err, name);
 	if (status > 0 || (status < 0 && !json_is_object(root))) {
 		json_decref(root);
 		/* What it printed may hold anything, secrets among it. */

@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
+#include "base/json_read.h"
 #include "oci/bounds.h"
 #include "oci/credential_program.h"
 #include "oci/secret.h"
@@ -222,16 +223,18 @@ static int look_into_file(const struct question *question, struct credentials *r
 {
 	CLEANUP_SECRET_BUFFER struct buffer text = BUFFER_INIT(OCI_MAX_AUTH_FILE + 4096);
 	json_error_t bad;
-	json_t *root;
+	json_t *root = NULL;
 	int rc = read_file(question->file, &text, err);
 
 	if (rc != 0)
 		return rc;
 	if (text.size == 0)
 		return 1;
-	root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &bad);
+	rc = json_read(text.data, text.size, JSON_REJECT_DUPLICATES, &root, &bad);
 	/* jansson's own words quote the file. */
-	if (!root)
+	if (rc == -ENOMEM)
+		rc = error_oom(err, question->file);
+	else if (rc < 0)
 		rc = error_set(err, HUSK_E_INVALID, question->file,
 			       "the credentials file is no JSON: line %d", bad.line);
 	else if (!json_is_object(root))

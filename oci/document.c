@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/document.h"
 
-#include "base/buffer.h"
+#include "base/json_read.h"
+#include "base/memory.h"
 #include "base/printable.h"
 #include "oci/bounds.h"
 
@@ -25,35 +26,17 @@ int document_fail(const struct document *document, const char *at, const char *f
 
 /* -- reading -- */
 
-/* The end of the string that begins after a quote; the end of the data where it has
- * none. */
-static size_t skip_string(const char *data, size_t size, size_t at)
-{
-	for (; at < size && data[at] != '"'; at++) {
-		if (data[at] == '\\')
-			at++;
-	}
-	return at;
-}
-
 /* The bounds that have to hold before the parser sees anything: it recurses, and it
- * allocates for each value. Whether the rest is JSON is the parser's affair. *ret_longest
- * is the size of the longest string, number or word, or more. */
-static int check_bounds(const struct document *document, const char *data, size_t size,
-			size_t *ret_longest)
+ * allocates for each value. Whether the rest is JSON is the parser's affair. */
+static int check_bounds(const struct document *document, const char *data, size_t size)
 {
-	size_t depth = 0, values = 1, begin = 0;
+	size_t depth = 0, values = 1;
 
-	*ret_longest = 0;
 	for (size_t at = 0; at < size; at++) {
 		const char c = data[at];
 
-		if (!strchr("{}[],:\" \t\r\n", c) || c == '\0')
-			continue;
 		if (c == '"')
-			at = skip_string(data, size, at + 1);
-		*ret_longest = at - begin > *ret_longest ? at - begin : *ret_longest;
-		begin = at;
+			at = json_string_end(data, size, at + 1);
 		if (c == '{' || c == '[')
 			depth++;
 		else if ((c == '}' || c == ']') && depth > 0)
@@ -74,83 +57,33 @@ static int check_bounds(const struct document *document, const char *data, size_
 	return 0;
 }
 
-/* What stands before the document when it is parsed: a string as long as its longest
- * part, and a new line. */
-#define FRAME_BEGIN "[\""
-#define FRAME_NEXT  "\",\n"
-#define FRAME_END   "]"
-
-/* Jansson 2.14 passes over a character of a string or a number when the buffer that it
- * collects them in cannot grow (lex_save ignores the failure): without memory a document
- * would be read as another one. So a string goes before it that makes the buffer large
- * enough for every other; where that one comes out whole, all do. */
-static int add_frame(struct buffer *framed, const char *data, size_t size, size_t longest)
-{
-	char *at;
-	int rc = buffer_add_text(framed, FRAME_BEGIN);
-
-	if (rc < 0)
-		return rc;
-	at = buffer_reserve(framed, longest);
-	if (!at)
-		return -ENOMEM;
-	memset(at, 'x', longest);
-	framed->size += longest;
-	rc = buffer_add_text(framed, FRAME_NEXT);
-	if (rc == 0)
-		rc = buffer_add(framed, data, size);
-	return rc < 0 ? rc : buffer_add_text(framed, FRAME_END);
-}
-
-/* What the parser says is wrong. It does not always tell that it had no memory. */
-static int not_json(const struct document *document, const json_error_t *error)
-{
-	char why[JSON_ERROR_TEXT_LENGTH * 2];
-
-	if (errno == ENOMEM)
-		return error_oom(document->err, document->where);
-	return document_fail(document, "", "is not JSON as it must be: %s (line %d)",
-			     printable(why, sizeof(why), error->text), error->line - 1);
-}
-
-/* Take the document out of its frame. */
-static int unframe(const struct document *document, const json_t *frame, size_t longest,
-		   json_t **ret)
-{
-	if (json_string_length(json_array_get(frame, 0)) != longest)
-		return error_oom(document->err, document->where);
-	if (json_array_size(frame) != 2)
-		return document_fail(document, "",
-				     "is not JSON as it must be: more than one value");
-	if (!json_is_object(json_array_get(frame, 1)))
-		return document_fail(document, "", "is not a JSON object");
-	*ret = json_incref(json_array_get(frame, 1));
-	return 0;
-}
-
 int document_load(const struct document *document, const char *data, size_t size,
 		  json_t **ret)
 {
-	CLEANUP_BUFFER struct buffer framed = BUFFER_INIT(2 * OCI_MAX_DOCUMENT + 64);
-	CLEANUP_JSON json_t *frame = NULL;
+	CLEANUP_JSON json_t *json = NULL;
+	char why[JSON_ERROR_TEXT_LENGTH * 2];
 	json_error_t error = {0};
-	size_t longest;
 	int rc;
 
 	if (size > OCI_MAX_DOCUMENT)
 		return error_set(document->err, HUSK_E_TOO_BIG, document->where,
 				 "the document has %zu bytes, and at most %zu are taken",
 				 size, (size_t)OCI_MAX_DOCUMENT);
-	rc = check_bounds(document, data, size, &longest);
+	rc = check_bounds(document, data, size);
 	if (rc < 0)
 		return rc;
-	if (add_frame(&framed, data, size, longest + 2) < 0)
+	rc = json_read(data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json,
+		       &error);
+	if (rc == -ENOMEM)
 		return error_oom(document->err, document->where);
-	errno = 0;
-	frame = json_loadb(framed.data, framed.size, JSON_REJECT_DUPLICATES, &error);
-	if (!frame)
-		return not_json(document, &error);
-	return unframe(document, frame, longest + 2, ret);
+	if (rc < 0)
+		return document_fail(document, "",
+				     "is not JSON as it must be: %s (line %d)",
+				     printable(why, sizeof(why), error.text), error.line);
+	if (!json_is_object(json))
+		return document_fail(document, "", "is not a JSON object");
+	*ret = TAKE_PTR(json);
+	return 0;
 }
 
 /* -- looking into it -- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/import_docker.h"
 
+#include "base/json_read.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "oci/bounds.h"
@@ -50,10 +51,10 @@ static int read_rows(const struct members *members, json_t **ret, struct husk_er
 
 	if (r < 0)
 		return r;
-	rows = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &why);
-	if (!rows && json_error_code(&why) == json_error_out_of_memory)
+	r = json_read(text.data, text.size, JSON_REJECT_DUPLICATES, &rows, &why);
+	if (r == -ENOMEM)
 		return error_oom(err, members->path);
-	if (!rows)
+	if (r < 0)
 		return error_set(err, HUSK_E_IMAGE, members->path,
 				 "manifest.json, line %d: %s", why.line,
 				 printable(shown, sizeof(shown), why.text));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/import_layout.h"
 
+#include "base/json_read.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "oci/bounds.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,16 +18,16 @@ static int check_mark(const struct members *members, struct husk_error *err)
 {
 	CLEANUP_BUFFER struct buffer mark = BUFFER_INIT(MARK_MAX);
 	const char *version;
-	json_error_t why;
+	json_t *root = NULL;
 	char shown[32];
-	json_t *root;
 	int r = members_read(members, "oci-layout", &mark, err);
 
 	if (r < 0)
 		return r;
-	root = json_loadb(mark.data, mark.size, JSON_REJECT_DUPLICATES, &why);
-	if (!root && json_error_code(&why) == json_error_out_of_memory)
+	r = json_read(mark.data, mark.size, JSON_REJECT_DUPLICATES, &root, NULL);
+	if (r == -ENOMEM)
 		return error_oom(err, members->path);
+	r = 0;
 	version = json_string_value(json_object_get(root, "imageLayoutVersion"));
 	if (!version)
 		r = error_set(err, HUSK_E_IMAGE, members->path,

@@ -2,6 +2,7 @@
 /* Everything about an image as JSON. */
 #include "oci/oci_get.h"
 
+#include "base/json_read.h"
 #include "oci/config.h"
 
 #include <jansson.h>
@@ -61,16 +62,16 @@ int oci_describe(struct store *store, const struct store_image *image, char **re
 	CLEANUP_BUFFER struct buffer text = BUFFER_INIT(0);
 	struct image_config config = {0};
 	struct manifest manifest;
-	json_t *document;
-	char *json;
+	json_t *document = NULL;
+	char *json = NULL;
 	int r = oci_read_documents(store, image, &manifest, &text, err);
 
 	if (r < 0)
 		return r;
 	r = image_config_parse(text.data, text.size, image->name, &config, err);
 	if (r == 0) {
-		document = json_loadb(text.data, text.size, 0, NULL);
-		json = document ? image_json(image, &manifest, &config, document) : NULL;
+		if (json_read(text.data, text.size, 0, &document, NULL) == 0)
+			json = image_json(image, &manifest, &config, document);
 		image_config_deinit(&config);
 		if (json)
 			*ret_json = json;

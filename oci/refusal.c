@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/refusal.h"
 
+#include "base/json_read.h"
 #include "base/printable.h"
 
 #include <ctype.h>
@@ -21,11 +22,11 @@ static const char *const codes[] = {
 static const char *code_of(const struct http_answer *answer)
 {
 	const char *found = NULL, *code;
-	json_t *root;
+	json_t *root = NULL;
 
-	if (answer->body.size == 0)
+	if (answer->body.size == 0 ||
+	    json_read(answer->body.data, answer->body.size, 0, &root, NULL) < 0)
 		return NULL;
-	root = json_loadb(answer->body.data, answer->body.size, 0, NULL);
 	code = json_string_value(
 	    json_object_get(json_array_get(json_object_get(root, "errors"), 0), "code"));
 	for (size_t i = 0; code && i < sizeof(codes) / sizeof(codes[0]); i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/json_read.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "base/sha256.h"
@@ -99,7 +100,6 @@ int store_read_image(const struct store *store, const char *file, struct store_i
 	CLEANUP_BUFFER struct buffer text = BUFFER_INIT(0);
 	CLEANUP_JSON json_t *json = NULL;
 	struct store_image image = {0};
-	json_error_t problem;
 	const char *why;
 	int r = store_read_file_at(store->part[STORE_IMAGES], file, NAME_FILE_MAX, &text);
 
@@ -111,10 +111,10 @@ int store_read_image(const struct store *store, const char *file, struct store_i
 		return error_oom(err, store->where);
 	if (r < 0)
 		return store_error(store, -r, err, "cannot read images/%s", file);
-	json = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &problem);
-	if (!json && json_error_code(&problem) == json_error_out_of_memory)
+	r = json_read(text.data, text.size, JSON_REJECT_DUPLICATES, &json, NULL);
+	if (r == -ENOMEM)
 		return error_oom(err, store->where);
-	if (!json)
+	if (r < 0)
 		return damaged(store, file, "it is not JSON", err);
 	why = take_fields(json, file, &image);
 	if (why)

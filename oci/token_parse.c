@@ -2,6 +2,7 @@
 /* What a token server may say, and where one may be. */
 #include "oci/token.h"
 
+#include "base/json_read.h"
 #include "base/printable.h"
 #include "oci/bounds.h"
 #include "oci/secret.h"
@@ -65,9 +66,11 @@ static int take(const json_t *root, const char *host, struct token *ret,
 int token_parse(const char *data, size_t size, const char *host, struct token *ret,
 		struct husk_error *err)
 {
-	json_t *root = json_loadb(data, size, JSON_REJECT_DUPLICATES, NULL);
-	int rc;
+	json_t *root = NULL;
+	int rc = json_read(data, size, JSON_REJECT_DUPLICATES, &root, NULL);
 
+	if (rc == -ENOMEM)
+		return error_oom(err, host);
 	if (json_is_object(root))
 		rc = take(root, host, ret, err);
 	else

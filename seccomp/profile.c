@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/json_read.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "seccomp/generated.h"
@@ -236,7 +237,7 @@ int seccomp_profile_parse(const char *text, size_t size, const char *where,
 	struct seccomp_program program = {0};
 	char quoted[PROFILE_QUOTE_MAX];
 	json_error_t wrong;
-	json_t *top;
+	json_t *top = NULL;
 	int rc;
 
 	if (size > PROFILE_SIZE_MAX)
@@ -245,8 +246,10 @@ int seccomp_profile_parse(const char *text, size_t size, const char *where,
 	if (profile_too_deep(text, size))
 		return error_set(err, HUSK_E_INVALID, where,
 				 "is nested more than %d deep", PROFILE_DEPTH_MAX);
-	top = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
-	if (!top)
+	rc = json_read(text, size, JSON_REJECT_DUPLICATES, &top, &wrong);
+	if (rc == -ENOMEM)
+		return error_oom(err, where);
+	if (rc < 0)
 		return error_set(err, HUSK_E_INVALID, where, "line %d: is not JSON: %s",
 				 wrong.line,
 				 printable(quoted, sizeof(quoted), wrong.text));

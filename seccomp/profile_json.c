@@ -2,6 +2,7 @@
 #include "seccomp/profile.h"
 
 #include "base/error.h"
+#include "base/json_read.h"
 #include "base/printable.h"
 
 #include <stdarg.h>
@@ -122,18 +123,13 @@ int profile_check_keys(struct profile *profile, const char *at, const json_t *ob
 
 bool profile_too_deep(const char *text, size_t size)
 {
-	bool quoted = false;
 	int depth = 0;
 
 	for (size_t i = 0; i < size; i++) {
 		const char c = text[i];
 
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (quoted)
-			continue;
+		if (c == '"')
+			i = json_string_end(text, size, i + 1);
 		else if ((c == '{' || c == '[') && ++depth > PROFILE_DEPTH_MAX)
 			return true;
 		else if (c == '}' || c == ']')
