@@ -32,6 +32,7 @@ static const struct {
     [PROBE_PIVOT] = {PROBE_TREES, CLONE_NEWUSER | CLONE_NEWNS, probe_try_pivot},
     [PROBE_PROCFS] = {PROBE_TREES, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID,
 		      probe_try_procfs},
+    [PROBE_TERMINAL] = {PROBE_TREES, CLONE_NEWUSER | CLONE_NEWNS, probe_try_terminal},
     [PROBE_IDMAP] = {PROBE_USER, 0, probe_try_idmap},
     [PROBE_OVERLAY] = {PROBE_TREES, CLONE_NEWUSER | CLONE_NEWNS, probe_try_overlay},
     [PROBE_INIT] = {PROBE_CLONE3, 0, probe_try_init},
@@ -65,7 +66,8 @@ static void restore(int dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1);
 }
 
-static int run(enum probe probe, struct probe_answers *answers, int fd, int fd2)
+static int run(enum probe probe, const struct ids *ids, int fd, int fd2,
+	       struct probe_answer *ret)
 {
 	struct probe_child *child = probe_child_new();
 	int dumpable = prctl(PR_GET_DUMPABLE);
@@ -74,36 +76,51 @@ static int run(enum probe probe, struct probe_answers *answers, int fd, int fd2)
 		return -ENOMEM;
 	child->spaces = rows[probe].spaces;
 	child->act = rows[probe].act;
-	child->ids = answers->ids;
+	child->ids = *ids;
 	child->fd = fd;
 	child->fd2 = fd2;
-	probe_child_run(child, &answers->of[probe]);
+	probe_child_run(child, ret);
 	restore(dumpable);
 	return 0;
 }
 
 /* Only root's boxes have files mapped; see trees_make. */
-static int try_idmap(const char *temp_dir, struct probe_answers *answers)
+static int try_idmap(const char *path, const struct ids *ids, struct probe_answer *answer,
+		     uint64_t *ret_fs_type)
 {
-	struct probe_answer *answer = &answers->of[PROBE_IDMAP];
 	CLEANUP_FD int dir = -1, mapping = -1;
 	struct statfs fs;
 
-	if (!answers->ids.foreign)
+	if (!ids->foreign)
 		return 0;
-	dir = open(temp_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
 		cannot(answer, STEP_SOURCE, -errno);
 		return 0;
 	}
 	if (fstatfs(dir, &fs) == 0)
-		answers->temp_fs_type = (uint64_t)fs.f_type;
-	mapping = ids_mount_namespace(&answers->ids, 0, 0);
+		*ret_fs_type = (uint64_t)fs.f_type;
+	mapping = ids_mount_namespace(ids, 0, 0);
 	if (mapping < 0) {
 		cannot(answer, STEP_ID_MAP, mapping);
 		return 0;
 	}
-	return run(PROBE_IDMAP, answers, dir, mapping);
+	return run(PROBE_IDMAP, ids, dir, mapping, answer);
+}
+
+int probe_idmap(const struct probe_answers *answers, const char *dir,
+		struct probe_answer *ret, uint64_t *ret_fs_type, struct husk_error *err)
+{
+	int r;
+
+	*ret = (struct probe_answer){0};
+	*ret_fs_type = 0;
+	if (answers->of[PROBE_USER].state != PROBE_WORKS)
+		return 0;
+	pthread_mutex_lock(&lock);
+	r = try_idmap(dir, &answers->ids, ret, ret_fs_type);
+	pthread_mutex_unlock(&lock);
+	return r < 0 ? error_oom(err, "probe") : 0;
 }
 
 static int try_init(struct probe_answers *answers)
@@ -116,7 +133,7 @@ static int try_init(struct probe_answers *answers)
 		return 0;
 	}
 	answers->init_is_file = fcntl(fd, F_GET_SEALS) < 0;
-	return run(PROBE_INIT, answers, fd, -1);
+	return run(PROBE_INIT, &answers->ids, fd, -1, &answers->of[PROBE_INIT]);
 }
 
 static int try_one(enum probe probe, const char *temp_dir, struct probe_answers *answers)
@@ -129,11 +146,12 @@ static int try_one(enum probe probe, const char *temp_dir, struct probe_answers 
 		return 0;
 	switch (probe) {
 	case PROBE_IDMAP:
-		return try_idmap(temp_dir, answers);
+		return try_idmap(temp_dir, &answers->ids, &answers->of[probe],
+				 &answers->temp_fs_type);
 	case PROBE_INIT:
 		return try_init(answers);
 	default:
-		return run(probe, answers, -1, -1);
+		return run(probe, &answers->ids, -1, -1, &answers->of[probe]);
 	}
 }
 

@@ -28,10 +28,11 @@ enum probe {
 	PROBE_IPC,
 	PROBE_UTS,
 	PROBE_CGROUP,
-	PROBE_TREES,  /* open_tree, mount_setattr, fsopen, move_mount */
-	PROBE_PIVOT,  /* a new root */
-	PROBE_PROCFS, /* a new /proc */
-	PROBE_IDMAP,  /* id-mapped mount of the temporary directory */
+	PROBE_TREES,	/* open_tree, mount_setattr, fsopen, move_mount */
+	PROBE_PIVOT,	/* a new root */
+	PROBE_PROCFS,	/* a new /proc */
+	PROBE_TERMINAL, /* a new devpts, and a terminal in it */
+	PROBE_IDMAP,	/* id-mapped mount of the temporary directory */
 	PROBE_OVERLAY,
 	PROBE_INIT, /* the init program can be executed */
 	PROBE_NO_NEW_PRIVS,
@@ -82,7 +83,8 @@ struct probe_facts {
 	long memfd_noexec;
 	long ptrace_scope;
 	long selinux_enforcing;
-	char apparmor_label[128]; /* of this process; "" without AppArmor */
+	char apparmor_label[128];  /* of this process; "" without AppArmor */
+	char selinux_context[128]; /* likewise */
 	bool ordinary; /* boxes get the caller's own id: not root, or root of one id */
 	uint32_t uid,
 	    own_seccomp;    /* own_seccomp: mode of this process's filter, 0: none */
@@ -116,6 +118,11 @@ bool probe_facts_since(const struct probe_facts *facts, unsigned major, unsigned
 /* Try everything, one after the other. temp_dir: where private workspaces are made.
  * HUSK_E_MEMORY. */
 int probe_all(const char *temp_dir, struct probe_answers *ret, struct husk_error *err);
+
+/* What PROBE_IDMAP finds for another directory. *ret_fs_type:
+ * statfs(2), or 0. Untried where boxes need no mapping. HUSK_E_MEMORY. */
+int probe_idmap(const struct probe_answers *answers, const char *dir,
+		struct probe_answer *ret, uint64_t *ret_fs_type, struct husk_error *err);
 
 /* What a probe stands on; PROBE_COUNT: nothing. */
 enum probe probe_stands_on(enum probe probe);

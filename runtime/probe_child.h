@@ -61,6 +61,7 @@ long probe_try_cgroup(struct probe_child *child);
 long probe_try_trees(struct probe_child *child);
 long probe_try_pivot(struct probe_child *child);
 long probe_try_procfs(struct probe_child *child);
+long probe_try_terminal(struct probe_child *child);
 long probe_try_idmap(struct probe_child *child); /* fd: directory, fd2: user namespace */
 long probe_try_overlay(struct probe_child *child);
 long probe_try_init(struct probe_child *child); /* fd: the init program */

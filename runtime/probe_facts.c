@@ -184,6 +184,17 @@ static void read_label(struct probe_facts *ret)
 	}
 }
 
+static void read_context(struct probe_facts *ret)
+{
+	char text[sizeof(ret->selinux_context)];
+
+	if (ret->selinux_enforcing == FACT_ABSENT ||
+	    fd_read_text(AT_FDCWD, "/proc/self/attr/current", text, sizeof(text)) <= 0)
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	(void)snprintf(ret->selinux_context, sizeof(ret->selinux_context), "%s", text);
+}
+
 static void read_self(struct probe_facts *ret)
 {
 	char text[TEXT];
@@ -218,6 +229,7 @@ void probe_facts_read(struct probe_facts *ret)
 	ret->ptrace_scope = read_number("/proc/sys/kernel/yama/ptrace_scope");
 	ret->selinux_enforcing = read_number("/sys/fs/selinux/enforce");
 	read_label(ret);
+	read_context(ret);
 	read_self(ret);
 	read_mounts(ret);
 	read_container(ret);

@@ -44,8 +44,7 @@ static const struct {
 
 static const char apparmor[] =
     "kernel.apparmor_restrict_unprivileged_userns=1 takes capabilities away in user "
-    "namespaces: load the AppArmor profile that comes with husk (husk doctor says how), "
-    "or "
+    "namespaces: husk doctor --install-apparmor, as root, loads a profile for husk; or "
     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
 
 const char *probe_remedy_around(const struct probe_facts *facts)
@@ -192,6 +191,18 @@ static const char *source_remedy(const struct probe_facts *facts, int error)
 	return NULL;
 }
 
+static const char *terminal_remedy(const struct probe_facts *facts, uint32_t step,
+				   int error)
+{
+	if (error == ENOSPC)
+		return "the system's terminals are used up: end programs that hold some, "
+		       "or raise sysctl kernel.pty.max";
+	if (error == ENODEV)
+		return "the kernel has no devpts (CONFIG_UNIX98_PTYS): use one that has "
+		       "it";
+	return mount_remedy(facts, step, error);
+}
+
 static const char *exec_remedy(const struct probe_facts *facts, int error)
 {
 	if (facts->memfd_noexec >= 2)
@@ -246,6 +257,8 @@ const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int err
 	case STEP_WORKDIR:
 		return "the working directory must exist in the image or in the "
 		       "workspace";
+	case STEP_TERMINAL:
+		return terminal_remedy(facts, step, error);
 	case STEP_SECCOMP:
 		return filter_remedy(facts, error);
 	default:

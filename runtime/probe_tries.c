@@ -10,6 +10,7 @@
 #include "runtime/probe_child.h"
 
 #include <errno.h>
+#include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
@@ -274,6 +275,31 @@ long probe_try_procfs(struct probe_child *child)
 	child->step = STEP_MOUNT_FS;
 	return raw5(SYS_mount, "proc", "proc", "proc",
 		    OLD_NOSUID | OLD_NODEV | OLD_NOEXEC, NULL);
+}
+
+/* As layout.c mounts it and runtime/init/terminal.c opens it. */
+long probe_try_terminal(struct probe_child *child)
+{
+	long fd = carrier(child), r;
+	int unlocked = 0;
+
+	if (fd < 0)
+		return fd;
+	child->step = STEP_MAKE_NODE;
+	r = raw3(SYS_mkdirat, fd, "pts", 0755);
+	if (r < 0)
+		return r;
+	child->step = STEP_TERMINAL;
+	r = raw5(SYS_mount, "devpts", "pts", "devpts", OLD_NOSUID | OLD_NOEXEC,
+		 "newinstance,ptmxmode=0666,mode=0600");
+	if (r < 0)
+		return r;
+	fd = raw4(SYS_openat, fd, "pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	r = raw3(SYS_ioctl, fd, TIOCSPTLCK, &unlocked);
+	return r < 0 ? r
+		     : raw3(SYS_ioctl, fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
 /* The tree is never attached: it goes with its descriptor. */
