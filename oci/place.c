@@ -23,7 +23,7 @@ static int home_of_user(char *ret, size_t capacity, struct husk_error *err)
 		(void)error_set(err, HUSK_E_INVALID, "store",
 				"the user %u has no home directory%s", geteuid(),
 				e ? " that can be found out" : "");
-		error_hint(err, "name the store: --store DIR");
+		error_hint(err, "name the store: HUSK_STORE=DIR");
 		return HUSK_E_INVALID;
 	}
 	if (strlen(found->pw_dir) >= capacity)

@@ -185,6 +185,9 @@ static int check_version(const struct store *store, bool *ret_fresh,
 	if (r == -ENOENT && store->mode == STORE_WRITE)
 		return check_fresh(store, err);
 	if (r == -ENOENT) {
+		r = check_fresh(store, err);
+		if (r < 0)
+			return r;
 		r = error_set(err, HUSK_E_IMAGE, store->where,
 			      "it is no image store: it has no version");
 		error_hint(err, "pull or import an image into it first");

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "session/settings.h"
 
 /* Where a session without other orders makes its workspace. */
 static const char temp_dir[] = "/tmp";
 
-int host_gather(struct host_view *ret, struct husk_error *err)
+int host_gather(const struct husk_host_options *options, struct host_view *ret,
+		struct husk_error *err)
 {
 	int r;
 
@@ -21,21 +23,35 @@ int host_gather(struct host_view *ret, struct husk_error *err)
 	ret->has_limits = cgroup_describe(&ret->limits) == 0;
 	host_gather_systemd(ret->facts.uid, &ret->systemd);
 	host_gather_box(ret->has_limits ? &ret->limits : NULL, &ret->box);
-	return 0;
+	ret->skip_images = options->skip_images;
+	if (ret->skip_images)
+		return 0;
+	host_gather_libraries(ret->libraries);
+	return host_gather_store(options->store, &ret->answers, &ret->store, err);
 }
 
 int husk_host_probe(husk_host **ret_host, struct husk_error *err)
 {
+	return husk_host_probe_with(NULL, ret_host, err);
+}
+
+int husk_host_probe_with(const struct husk_host_options *options, husk_host **ret_host,
+			 struct husk_error *err)
+{
+	struct husk_host_options known;
 	struct host_view *view;
 	husk_host *host = NULL;
 	int r;
 
 	if (!ret_host)
 		return error_set(err, HUSK_E_INVALID, "host", "ret_host is NULL");
+	r = settings_host(options, &known, err);
+	if (r < 0)
+		return r;
 	view = malloc(sizeof(*view));
 	if (!view)
 		return error_oom(err, "host");
-	r = host_gather(view, err);
+	r = host_gather(&known, view, err);
 	if (r == 0) {
 		host = host_judge(view);
 		if (!host)
@@ -88,6 +104,16 @@ const char *husk_host_remedy(const husk_host *host, size_t index)
 int husk_host_usable(const husk_host *host)
 {
 	return host && host->usable;
+}
+
+const char *husk_host_level(const husk_host *host)
+{
+	return host ? host->level : NULL;
+}
+
+const char *husk_host_summary(const husk_host *host)
+{
+	return host ? host->summary : NULL;
 }
 
 husk_host *husk_host_free(husk_host *host)

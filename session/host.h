@@ -12,6 +12,7 @@
 #include <husk/host.h>
 
 #include "cgroup/cgroup.h"
+#include "oci/health.h"
 #include "runtime/probe.h"
 
 enum { HOST_FINDING = 640, HOST_REMEDY = 2048 };
@@ -30,6 +31,17 @@ struct host_systemd {
 	bool manager; /* the caller's manager takes connections: root's is the system's */
 };
 
+struct host_library {
+	bool found;
+	char why[HOST_FINDING]; /* where not */
+	char remedy[HOST_FINDING];
+};
+
+struct host_store {
+	struct health_store at;
+	struct probe_answer idmap; /* of at.base; see PROBE_IDMAP */
+};
+
 struct host_view {
 	struct probe_facts facts;
 	struct probe_answers answers;
@@ -37,6 +49,9 @@ struct host_view {
 	struct cgroup_host limits;
 	struct host_systemd systemd;
 	struct host_box box;
+	bool skip_images; /* what follows is not filled in */
+	struct host_library libraries[HEALTH_LIBRARIES];
+	struct host_store store;
 };
 
 struct host_row {
@@ -49,6 +64,8 @@ struct host_row {
 struct husk_host {
 	size_t count;
 	bool usable;
+	const char *level; /* static */
+	char summary[HOST_REMEDY];
 	struct host_row rows[];
 };
 
@@ -71,19 +88,33 @@ void host_judge_idmap(const struct host_view *view, int which, struct host_row *
 void host_judge_init(const struct host_view *view, int which, struct host_row *row);
 void host_judge_landlock(const struct host_view *view, int which, struct host_row *row);
 void host_judge_limit(const struct host_view *view, int which, struct host_row *row);
+void host_judge_cgroup(const struct host_view *view, int which, struct host_row *row);
 void host_judge_systemd(const struct host_view *view, int which, struct host_row *row);
 void host_judge_apparmor(const struct host_view *view, int which, struct host_row *row);
 void host_judge_selinux(const struct host_view *view, int which, struct host_row *row);
 void host_judge_yama(const struct host_view *view, int which, struct host_row *row);
 void host_judge_container(const struct host_view *view, int which, struct host_row *row);
+void host_judge_library(const struct host_view *view, int which, struct host_row *row);
+void host_judge_store(const struct host_view *view, int which, struct host_row *row);
 void host_judge_box(const struct host_view *view, int which, struct host_row *row);
+
+/* After all rows: level and summary. */
+void host_judge_level(const struct host_view *view, struct husk_host *host);
+
+/* The name of a file system by its number in statfs(2). */
+const char *host_file_system(uint64_t magic);
 
 /* The name of the row that shows a probe. */
 const char *host_probe_name(enum probe probe);
 
 /* -- gathering -- */
 /* HUSK_E_MEMORY. */
-int host_gather(struct host_view *ret, struct husk_error *err);
+int host_gather(const struct husk_host_options *options, struct host_view *ret,
+		struct husk_error *err);
+void host_gather_libraries(struct host_library ret[HEALTH_LIBRARIES]);
+/* HUSK_E_MEMORY. */
+int host_gather_store(const char *path, const struct probe_answers *answers,
+		      struct host_store *ret, struct husk_error *err);
 void host_gather_systemd(unsigned uid, struct host_systemd *ret);
 /* Open a session, run `true` in a box, close. The box is given caps where that changes
  * nothing for the calling process. */

@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifndef HUSK_DATADIR
-#define HUSK_DATADIR "/usr/local/share/husk"
-#endif
-
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
-#define ZFS_MAGIC 0x2fc12fc1
+#define EXFAT_MAGIC 0x2011bab0
+#define ZFS_MAGIC   0x2fc12fc1
 
 /* Sorted by version: what a kernel that is new enough for boxes may still be too old for.
  */
@@ -34,14 +31,15 @@ static const struct {
 	const char *name;
 	uint64_t magic;
 } file_systems[] = {
-    {"btrfs", BTRFS_SUPER_MAGIC}, {"ext4", EXT4_SUPER_MAGIC},
-    {"f2fs", F2FS_SUPER_MAGIC},	  {"fuse", FUSE_SUPER_MAGIC},
+    {"btrfs", BTRFS_SUPER_MAGIC}, {"exfat", EXFAT_MAGIC},
+    {"ext4", EXT4_SUPER_MAGIC},	  {"f2fs", F2FS_SUPER_MAGIC},
+    {"fat", MSDOS_SUPER_MAGIC},	  {"fuse", FUSE_SUPER_MAGIC},
     {"nfs", NFS_SUPER_MAGIC},	  {"overlay", OVERLAYFS_SUPER_MAGIC},
     {"ramfs", RAMFS_MAGIC},	  {"tmpfs", TMPFS_MAGIC},
     {"xfs", XFS_SUPER_MAGIC},	  {"zfs", ZFS_MAGIC},
 };
 
-static const char *file_system_name(uint64_t magic)
+const char *host_file_system(uint64_t magic)
 {
 	for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
 		if (file_systems[i].magic == magic)
@@ -83,7 +81,7 @@ void host_judge_kernel(const struct host_view *view, int which, struct host_row 
 void host_judge_idmap(const struct host_view *view, int which, struct host_row *row)
 {
 	const struct probe_answer *answer = &view->answers.of[which];
-	const char *name = file_system_name(view->answers.temp_fs_type);
+	const char *name = host_file_system(view->answers.temp_fs_type);
 	char reason[128];
 
 	if (answer->state == PROBE_UNTRIED && !view->answers.ids.foreign) {
@@ -180,10 +178,8 @@ static bool shut_in(const struct host_view *view)
 
 static void advise_profile(struct host_row *row)
 {
-	host_advise(row, "as root, load the profile that comes with husk:");
-	host_advise(row, "  install -m 0644 " HUSK_DATADIR
-			 "/apparmor/husk /etc/apparmor.d/husk");
-	host_advise(row, "  apparmor_parser -r /etc/apparmor.d/husk");
+	host_advise(row, "as root: husk doctor --install-apparmor (it installs the "
+			 "profile that comes with husk, and loads it)");
 	host_advise(
 	    row,
 	    "it is for the husk command; a program that loads the library is started "
@@ -226,17 +222,22 @@ void host_judge_apparmor(const struct host_view *view, int which, struct host_ro
 
 void host_judge_selinux(const struct host_view *view, int which, struct host_row *row)
 {
+	const char *context = view->facts.selinux_context[0] ? view->facts.selinux_context
+							     : "context unknown";
+
 	(void)which;
 	if (view->facts.selinux_enforcing == FACT_ABSENT) {
 		host_find(row, HUSK_PROBE_OK, "not in the way: it is not active");
 	} else if (view->facts.selinux_enforcing == 1 && refused(view)) {
 		host_find(row, HUSK_PROBE_WEAKER,
-			  "enforcing; it may be what refuses namespaces or mounts");
+			  "enforcing; it may be what refuses namespaces, mounts or "
+			  "memfds to this program (%s)",
+			  context);
 		host_advise(row, "ausearch -m avc -ts recent shows whether it does");
 	} else {
-		host_find(row, HUSK_PROBE_OK, "%s; not in the way",
-			  view->facts.selinux_enforcing == 1 ? "enforcing"
-							     : "permissive");
+		host_find(row, HUSK_PROBE_OK, "%s; not in the way of this program (%s)",
+			  view->facts.selinux_enforcing == 1 ? "enforcing" : "permissive",
+			  context);
 	}
 }
 

@@ -47,6 +47,39 @@ void host_judge_limit(const struct host_view *view, int which, struct host_row *
 	host_advise(row, one->remedy);
 }
 
+/* The driver in one line; the rows after it say what is enforced where, and the remedy.
+ */
+void host_judge_cgroup(const struct host_view *view, int which, struct host_row *row)
+{
+	static const struct {
+		const char *name;
+		enum host_limit limit;
+	} all[] = {{"memory", HOST_LIMIT_MEMORY},
+		   {"CPU", HOST_LIMIT_CPUS},
+		   {"tasks", HOST_LIMIT_PIDS}};
+	char held[64] = "";
+	size_t used = 0, count = 0;
+
+	(void)which;
+	for (size_t i = 0; view->has_limits && i < sizeof(all) / sizeof(all[0]); i++) {
+		const struct cgroup_host_controller *one =
+		    controller(view, (int)all[i].limit);
+
+		if (!one->enforceable) {
+			host_advise(row, one->remedy);
+			continue;
+		}
+		used += (size_t)snprintf(held + used, sizeof(held) - used, "%s%s",
+					 count++ > 0 ? ", " : "", all[i].name);
+	}
+	host_find(row, count == 3 ? HUSK_PROBE_OK : HUSK_PROBE_WEAKER,
+		  "driver %s: it can enforce %s",
+		  view->has_limits ? view->limits.driver_name : "none",
+		  count == 0   ? "nothing"
+		  : count == 3 ? "caps on memory, CPU and tasks"
+			       : held);
+}
+
 /* The socket is only connected to: nothing is asked. Never waits. */
 static bool takes_connections(const char *path)
 {

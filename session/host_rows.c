@@ -30,6 +30,7 @@ static const struct {
     {"mount-trees", host_judge_tried, PROBE_TREES},
     {"pivot-root", host_judge_tried, PROBE_PIVOT},
     {"procfs", host_judge_tried, PROBE_PROCFS},
+    {"terminal", host_judge_tried, PROBE_TERMINAL},
     {"id-mapped-mounts", host_judge_idmap, PROBE_IDMAP},
     {"init-program", host_judge_init, PROBE_INIT},
     {"no-new-privs", host_judge_tried, PROBE_NO_NEW_PRIVS},
@@ -39,6 +40,7 @@ static const struct {
     {"close-range", host_judge_tried, PROBE_CLOSE_RANGE},
     {"seccomp-notify", host_judge_tried, PROBE_LISTENER},
     {"overlay", host_judge_tried, PROBE_OVERLAY},
+    {"cgroup", host_judge_cgroup, 0},
     {"memory-limit", host_judge_limit, HOST_LIMIT_MEMORY},
     {"cpu-limit", host_judge_limit, HOST_LIMIT_CPUS},
     {"task-limit", host_judge_limit, HOST_LIMIT_PIDS},
@@ -48,6 +50,14 @@ static const struct {
     {"yama", host_judge_yama, 0},
     {"container", host_judge_container, 0},
     {"landlock", host_judge_landlock, PROBE_LANDLOCK},
+    {"store", host_judge_store, 0},
+    {"libarchive", host_judge_library, HEALTH_ARCHIVE},
+    {"libz", host_judge_library, HEALTH_ZLIB},
+    {"libisal", host_judge_library, HEALTH_ISAL},
+    {"libzstd", host_judge_library, HEALTH_ZSTD},
+    {"libcrypto", host_judge_library, HEALTH_CRYPTO},
+    {"libssl", host_judge_library, HEALTH_SSL},
+    {"libcurl", host_judge_library, HEALTH_CURL},
     {"box", host_judge_box, 0},
 };
 
@@ -72,7 +82,10 @@ static const struct {
 		     12},
     [PROBE_PIVOT] = {"the root can be left for a new one", NULL, 5, 12},
     [PROBE_PROCFS] = {"a /proc of its own can be mounted", NULL, 5, 12},
-    [PROBE_OVERLAY] = {"can be mounted in a user namespace",
+    [PROBE_TERMINAL] = {"a devpts of its own can be mounted, and has terminals", NULL, 5,
+			12},
+    [PROBE_OVERLAY] = {"can be mounted in a user namespace, for dir: images and "
+		       "writable roots",
 		       "dir: images and writable roots cannot be used", 5, 11},
     [PROBE_NO_NEW_PRIVS] = {"can be set", NULL, 3, 5},
     [PROBE_FILTER] = {"filters can be installed", NULL, 3, 17},
@@ -104,11 +117,16 @@ void host_advise(struct host_row *row, const char *line)
 		       used > 0 ? "\n" : "", line);
 }
 
+static bool shows_probe(host_judge_fn judge)
+{
+	return judge == host_judge_tried || judge == host_judge_idmap ||
+	       judge == host_judge_init || judge == host_judge_landlock;
+}
+
 const char *host_probe_name(enum probe probe)
 {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		if (rows[i].which == (int)probe && rows[i].judge != host_judge_kernel &&
-		    rows[i].judge != host_judge_limit)
+		if (rows[i].which == (int)probe && shows_probe(rows[i].judge))
 			return rows[i].name;
 	}
 	return "";
@@ -178,12 +196,18 @@ struct husk_host *host_judge(const struct host_view *view)
 
 	if (!host)
 		return NULL;
-	host->count = ROW_COUNT;
 	host->usable = view->box.ran;
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		host->rows[i].name = rows[i].name;
-		rows[i].judge(view, rows[i].which, &host->rows[i]);
+		struct host_row *row = &host->rows[host->count];
+
+		if (view->skip_images && (rows[i].judge == host_judge_store ||
+					  rows[i].judge == host_judge_library))
+			continue;
+		row->name = rows[i].name;
+		rows[i].judge(view, rows[i].which, row);
+		host->count++;
 	}
 	settle(host);
+	host_judge_level(view, host);
 	return host;
 }

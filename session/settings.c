@@ -96,6 +96,24 @@ int settings_images(const struct husk_image_options *images,
 	return 0;
 }
 
+int settings_host(const struct husk_host_options *options, struct husk_host_options *ret,
+		  struct husk_error *err)
+{
+	HUSK_HOST_OPTIONS(defaults);
+	int r;
+
+	if (!options)
+		options = &defaults;
+	r = adopt(options, options->size, ret, sizeof(*ret), "host options", err);
+	if (r == 0 && ret->reserved != 0)
+		r = error_set(err, HUSK_E_INVALID, "host options",
+			      "a reserved member is not 0");
+	if (r == 0 && ret->store && ret->store[0] != '/')
+		r = error_set(err, HUSK_E_INVALID, "image store",
+			      "\"%.100s\" is not an absolute path", ret->store);
+	return r;
+}
+
 static int check_range(const char *what, uint64_t value, uint64_t min, uint64_t max,
 		       const char *unit, struct husk_error *err)
 {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <husk/host.h>
 #include <husk/image.h>
 #include <husk/options.h>
 #include <husk/setup.h>
@@ -35,6 +36,8 @@ int settings_call(const struct husk_call *call, struct husk_call *ret,
 int settings_images(const struct husk_image_options *images,
 		    struct husk_image_options *ret, int *ret_cancel,
 		    struct husk_error *err);
+int settings_host(const struct husk_host_options *options, struct husk_host_options *ret,
+		  struct husk_error *err);
 int settings_setup(const struct husk_setup *setup, struct husk_setup *ret,
 		   struct husk_error *err);
 

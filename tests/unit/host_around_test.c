@@ -18,8 +18,7 @@ static void apparmor(void **state)
 	       "lets this program (profile: unconfined) have", NULL);
 	break_probe(view, PROBE_USER, STEP_CAPABILITIES, EPERM);
 	expect(view, "apparmor", HUSK_PROBE_MISSING, "have none",
-	       "/apparmor/husk /etc/apparmor.d/husk");
-	expect(view, "apparmor", HUSK_PROBE_MISSING, "have none", "apparmor_parser -r");
+	       "as root: husk doctor --install-apparmor");
 	expect(view, "apparmor", HUSK_PROBE_MISSING, "have none", "aa-exec -p husk");
 	expect(view, "apparmor", HUSK_PROBE_MISSING, "have none",
 	       "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
@@ -47,10 +46,15 @@ static void selinux(void **state)
 	expect(view, "selinux", HUSK_PROBE_OK, "not active", NULL);
 	view->facts.selinux_enforcing = 0;
 	expect(view, "selinux", HUSK_PROBE_OK, "permissive", NULL);
+	(void)snprintf(view->facts.selinux_context, sizeof(view->facts.selinux_context),
+		       "system_u:system_r:httpd_t:s0");
+	expect(view, "selinux", HUSK_PROBE_OK, "httpd_t", NULL);
 	view->facts.selinux_enforcing = 1;
-	expect(view, "selinux", HUSK_PROBE_OK, "enforcing; not in the way", NULL);
+	expect(view, "selinux", HUSK_PROBE_OK,
+	       "enforcing; not in the way of this program", NULL);
 	break_probe(view, PROBE_USER, STEP_CLONE, EACCES);
 	expect(view, "selinux", HUSK_PROBE_WEAKER, "may be what refuses", "ausearch");
+	expect(view, "selinux", HUSK_PROBE_WEAKER, "httpd_t", "ausearch");
 }
 
 /* A setting that explains the refusal acquits the security modules. */
@@ -208,6 +212,22 @@ static void limits(void **state)
 	expect(view, "task-limit", HUSK_PROBE_WEAKER, "cannot be found out", NULL);
 }
 
+static void drivers(void **state)
+{
+	struct host_view *view = healthy();
+
+	(void)state;
+	expect(view, "cgroup", HUSK_PROBE_OK, "driver v2", NULL);
+	expect(view, "cgroup", HUSK_PROBE_OK, "memory, CPU and tasks", NULL);
+	view->limits.cpus = (struct cgroup_host_controller){
+	    .name = "cpu", .why = "it is not delegated", .remedy = "Delegate=yes"};
+	expect(view, "cgroup", HUSK_PROBE_WEAKER, "enforce memory, tasks",
+	       "Delegate=yes");
+	view->has_limits = false;
+	expect(view, "cgroup", HUSK_PROBE_WEAKER, "driver none: it can enforce nothing",
+	       NULL);
+}
+
 static void systemd(void **state)
 {
 	struct host_view *view = healthy();
@@ -248,6 +268,7 @@ int main(void)
 	    cmocka_unit_test(id_maps),
 	    cmocka_unit_test(init_programs),
 	    cmocka_unit_test(limits),
+	    cmocka_unit_test(drivers),
 	    cmocka_unit_test(systemd),
 	    cmocka_unit_test(landlock),
 	};

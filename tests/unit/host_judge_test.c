@@ -16,6 +16,7 @@ static const char *const names[] = {
     "mount-trees",
     "pivot-root",
     "procfs",
+    "terminal",
     "id-mapped-mounts",
     "init-program",
     "no-new-privs",
@@ -25,6 +26,7 @@ static const char *const names[] = {
     "close-range",
     "seccomp-notify",
     "overlay",
+    "cgroup",
     "memory-limit",
     "cpu-limit",
     "task-limit",
@@ -34,6 +36,14 @@ static const char *const names[] = {
     "yama",
     "container",
     "landlock",
+    "store",
+    "libarchive",
+    "libz",
+    "libisal",
+    "libzstd",
+    "libcrypto",
+    "libssl",
+    "libcurl",
     "box",
 };
 
@@ -83,6 +93,7 @@ static void a_healthy_host_is_all_ok(void **state)
 
 	(void)state;
 	assert_int_equal(husk_host_usable(host), 1);
+	assert_string_equal(husk_host_level(host), "full");
 	for (size_t i = 0; i < husk_host_count(host); i++) {
 		assert_int_equal(husk_host_state(host, i), HUSK_PROBE_OK);
 		assert_true(husk_host_finding(host, i)[0] != '\0');
@@ -103,6 +114,8 @@ static void getters_bear_anything(void **state)
 	assert_int_equal(husk_host_state(host, past), 0);
 	assert_int_equal(husk_host_count(NULL), 0);
 	assert_int_equal(husk_host_usable(NULL), 0);
+	assert_null(husk_host_level(NULL));
+	assert_null(husk_host_summary(NULL));
 	assert_null(husk_host_name(NULL, 0));
 	assert_null(husk_host_free(NULL));
 	husk_host_free(host);

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 static const char *finding;
@@ -57,6 +58,20 @@ static int lines_of(const char *path)
 		return -1;
 	while ((c = getc(file)) != EOF)
 		lines += c == '\n';
+	(void)fclose(file);
+	return lines;
+}
+
+static int lines_with(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	char line[1024];
+	int lines = 0;
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file))
+		lines += strstr(line, text) != NULL;
 	(void)fclose(file);
 	return lines;
 }
@@ -239,6 +254,11 @@ static const struct loss losses[] = {
      HUSK_PROBE_MISSING,
      0,
      "host"},
+    {{SYS_ioctl, ERRNO(ENOSPC), 1, TIOCGPTPEER, TIOCGPTPEER},
+     "terminal",
+     HUSK_PROBE_WEAKER,
+     1,
+     "cannot make the terminal"},
     {{SYS_landlock_create_ruleset, ERRNO(ENOSYS), 0, 0, 0},
      "landlock",
      HUSK_PROBE_OK,
@@ -255,6 +275,89 @@ static void what_is_taken_away_is_named(void **state)
 
 		fork_done(fork_and(lose_call, &loss.lack, says_so, &loss));
 	}
+}
+
+static int skips(void *unused)
+{
+	HUSK_HOST_OPTIONS(options);
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+
+	(void)unused;
+	options.skip_images = 1;
+	CHECK(husk_host_probe_with(&options, &host, &err) == 0);
+	CHECK(state_of(host, "box") >= 0);
+	CHECK(state_of(host, "store") == -1);
+	CHECK(state_of(host, "libcurl") == -1);
+	husk_host_free(host);
+	CHECK(lines_with("/proc/self/maps", "libcurl") == 0);
+	CHECK(husk_host_probe(&host, &err) == 0);
+	CHECK(state_of(host, "store") >= 0);
+	CHECK(state_of(host, "libcurl") >= 0);
+	CHECK((state_of(host, "libcurl") == HUSK_PROBE_OK) ==
+	      (lines_with("/proc/self/maps", "libcurl") > 0));
+	husk_host_free(host);
+	return 0;
+}
+
+static void images_can_be_skipped(void **state)
+{
+	(void)state;
+	fork_done(fork_and(NULL, NULL, skips, NULL));
+}
+
+/* The store that is named is looked at, and stays as it is. */
+static void a_store_is_looked_at(void **state)
+{
+	char dir[] = "/tmp/husk-host-XXXXXX", path[64], file[128];
+	HUSK_HOST_OPTIONS(options);
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+	struct stat st;
+	FILE *other;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/a/store", dir);
+	options.store = path;
+	assert_int_equal(husk_host_probe_with(&options, &host, &err), 0);
+	(void)state_of(host, "store");
+	assert_non_null(strstr(finding, path));
+	assert_non_null(strstr(finding, "not there yet"));
+	assert_null(husk_host_free(host));
+	(void)snprintf(file, sizeof(file), "%s/a", dir);
+	assert_int_equal(stat(file, &st), -1);
+	/* Somebody's files are no store, and no place for one. */
+	(void)snprintf(file, sizeof(file), "%s/notes", dir);
+	other = fopen(file, "we");
+	assert_non_null(other);
+	assert_int_equal(fclose(other), 0);
+	options.store = dir;
+	assert_int_equal(husk_host_probe_with(&options, &host, &err), 0);
+	assert_int_equal(state_of(host, "store"), HUSK_PROBE_WEAKER);
+	assert_non_null(strstr(finding, "notes"));
+	assert_true(remedy[0] != '\0');
+	assert_null(husk_host_free(host));
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void options_are_checked(void **state)
+{
+	HUSK_HOST_OPTIONS(options);
+	struct husk_error err = {0};
+	husk_host *host = NULL;
+
+	(void)state;
+	options.store = "relative";
+	assert_int_equal(husk_host_probe_with(&options, &host, &err), HUSK_E_INVALID);
+	options.store = NULL;
+	options.reserved = 1;
+	assert_int_equal(husk_host_probe_with(&options, &host, &err), HUSK_E_INVALID);
+	options.reserved = 0;
+	options.size = 0;
+	assert_int_equal(husk_host_probe_with(&options, &host, &err), HUSK_E_INVALID);
+	assert_null(host);
 }
 
 static void a_null_pointer_is_an_error(void **state)
@@ -274,6 +377,9 @@ int main(void)
 	    cmocka_unit_test(usable_in_a_user_namespace),
 	    cmocka_unit_test(nothing_is_left_in_the_temporary_directory),
 	    cmocka_unit_test(what_is_taken_away_is_named),
+	    cmocka_unit_test(images_can_be_skipped),
+	    cmocka_unit_test(a_store_is_looked_at),
+	    cmocka_unit_test(options_are_checked),
 	    cmocka_unit_test(a_null_pointer_is_an_error),
 	};
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,21 @@ static inline struct cgroup_host_controller enforced(const char *name)
 
 	(void)snprintf(one.path, sizeof(one.path), "/sys/fs/cgroup/user.slice/app");
 	return one;
+}
+
+static inline void with_images(struct host_view *view)
+{
+	struct health_store *at = &view->store.at;
+
+	for (int i = 0; i < HEALTH_LIBRARIES; i++)
+		view->libraries[i].found = true;
+	(void)snprintf(at->path, sizeof(at->path), "/home/user/.local/share/husk");
+	(void)snprintf(at->base, sizeof(at->base), "%s", at->path);
+	at->there = at->writable = at->has_fs = true;
+	at->owner = 1000;
+	at->fs_type = EXT4_SUPER_MAGIC;
+	at->free_bytes = 100ULL << 30;
+	at->free_files = 1 << 20;
 }
 
 /* A host of an ordinary user where all is well. Static: the caller changes it. */
@@ -54,6 +70,7 @@ static inline struct host_view *healthy(void)
 		view.answers.of[i].state = PROBE_WORKS;
 	view.answers.of[PROBE_IDMAP].state = PROBE_UNTRIED;
 	view.answers.of[PROBE_LANDLOCK].value = 6;
+	with_images(&view);
 	return &view;
 }
 
