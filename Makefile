@@ -180,7 +180,8 @@ install: all $(if $(wildcard $(PYTHON)),docs)
 	$(OUT)/husk completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/husk
 	$(OUT)/husk completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_husk
 	$(OUT)/husk completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/husk.fish
-	install -m 0644 docs/apparmor/husk $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
+	sed 's|^profile husk [^ ]*|$(if $(filter /usr /usr/local,$(PREFIX)),&,profile husk $(PREFIX)/bin/husk)|' docs/apparmor/husk >$(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
+	chmod 0644 $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 
 # The examples are programs like any other user's: public headers, the static library.
 EXAMPLES := $(patsubst examples/%.c,$(OUT)/examples/%,$(wildcard examples/*.c))

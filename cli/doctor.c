@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk doctor: what this host can do for a box, as a table or as JSON. */
+#include "cli/apparmor.h"
 #include "cli/escape.h"
+#include "cli/images.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -80,25 +82,19 @@ static void put_row(const struct table *table, size_t index)
 static void put_table(FILE *out, const husk_host *host)
 {
 	struct table table = {out, host, 0, wants_colour()};
-	size_t weaker = 0, count = husk_host_count(host);
+	size_t count = husk_host_count(host);
 
 	for (size_t i = 0; i < count; i++) {
 		int width = (int)strlen(husk_host_name(host, i));
 
 		if (width > table.name_width)
 			table.name_width = width;
-		weaker += husk_host_state(host, i) == HUSK_PROBE_WEAKER;
 	}
 	for (size_t i = 0; i < count; i++)
 		put_row(&table, i);
-	if (!husk_host_usable(host))
-		(void)fputs("No box can run on this host: see what is missing above.\n",
-			    out);
-	else if (weaker > 0)
-		(void)fputs("Boxes run on this host, with less where it says weaker.\n",
-			    out);
-	else
-		(void)fputs("Boxes run on this host.\n", out);
+	(void)fprintf(out, "Level of protection: %s: ", husk_host_level(host));
+	put_text(out, husk_host_summary(host), 0);
+	(void)fputs(".\n", out);
 }
 
 /* JSON is UTF-8: a text that is not is escaped first. */
@@ -131,9 +127,11 @@ static int put_json(FILE *out, const husk_host *host)
 
 	for (size_t i = 0; i < husk_host_count(host) && r == 0; i++)
 		r = json_array_append_new(probes, probe_json(host, i));
-	root = r == 0 ? json_pack("{s:b, s:O}", "usable", husk_host_usable(host),
-				  "probes", probes)
-		      : NULL;
+	root = r == 0
+		   ? json_pack("{s:b, s:s, s:o, s:O}", "usable", husk_host_usable(host),
+			       "level", husk_host_level(host), "summary",
+			       json_of(husk_host_summary(host)), "probes", probes)
+		   : NULL;
 	r = root ? json_dumpf(root, out, JSON_COMPACT) : -1;
 	(void)fputc('\n', out);
 	json_decref(root);
@@ -168,11 +166,21 @@ int cli_doctor(struct cli_settings *settings, size_t count, char **words)
 {
 	struct husk_error err = {0};
 	husk_host *host = NULL;
+	HUSK_HOST_OPTIONS(options);
 	int r;
 
 	(void)count;
 	(void)words;
-	if (husk_host_probe(&host, &err) < 0)
+	if (settings->install_apparmor && settings->json) {
+		(void)cli_error(&err, "--install-apparmor", "cannot go with --json");
+		return cli_say_usage(&err, "doctor");
+	}
+	if (settings->install_apparmor)
+		return cli_apparmor_install();
+	if (cli_images_finish(settings, &err) < 0)
+		return cli_say_error(&err);
+	options.store = settings->images.store;
+	if (husk_host_probe_with(&options, &host, &err) < 0)
 		return cli_say_error(&err);
 	r = print_host(host, settings->json);
 	if (r == CLI_EXIT_OK && !husk_host_usable(host))

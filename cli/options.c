@@ -357,6 +357,10 @@ static const struct cli_option options[] = {
      "The box's root file system: host, an image such as python:3.12-slim, dir:PATH, "
      "oci:PATH[:TAG], oci-archive:PATH or docker-archive:PATH",
      NULL, AT(box.image), set_text},
+    {"install-apparmor", 0, CLI_VERB_DOCTOR, NULL, NULL,
+     "As root: install and load the AppArmor profile that lets this husk make user "
+     "namespaces, and look at nothing else",
+     NULL, AT(install_apparmor), set_flag},
     {"interactive-stdin", 'i', BOX, NULL, NULL,
      "Give the box your stdin; without it the box reads end-of-file", NULL,
      AT(stdin_open), set_flag},

@@ -37,6 +37,7 @@ struct cli_settings {
 	int32_t no_cache;	   /* setup */
 	uint64_t setups;	   /* gc: bytes to keep; HUSK_UNLIMITED: none */
 	int32_t all;		   /* stop */
+	int32_t install_apparmor;  /* doctor */
 	int32_t network_given;	   /* --network, whatever it says */
 	const char *profile;	   /* --profile */
 	struct cli_config *config; /* owned; NULL: there are no files */
