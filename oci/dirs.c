@@ -157,7 +157,7 @@ int dirs_add(struct dirs *dirs, struct dir_node *parent, const char *name, size_
 	return add(dirs, parent, name, size, ret, err);
 }
 
-static bool is_below(const struct dir_node *node, const struct dir_node *top)
+bool dirs_is_below(const struct dir_node *node, const struct dir_node *top)
 {
 	while (node && node != top)
 		node = node->parent;
@@ -169,7 +169,7 @@ void dirs_kill(struct dirs *dirs, struct dir_node *node)
 	struct dir_node **at;
 
 	for (size_t i = 0; i < DIRS_OPEN; i++)
-		if (dirs->open[i] && is_below(dirs->open[i], node))
+		if (dirs->open[i] && dirs_is_below(dirs->open[i], node))
 			close_slot(dirs, i);
 	at =
 	    &dirs->buckets[bucket_of(dirs, node->parent, node->name, strlen(node->name))];

@@ -62,6 +62,8 @@ int dirs_add(struct dirs *dirs, struct dir_node *parent, const char *name, size_
 void dirs_kill(struct dirs *dirs, struct dir_node *node);
 /* Mark what is below dead ones dead; afterwards DIR_DEAD is right for all. */
 void dirs_bury(struct dirs *dirs);
+/* Is node top itself, or below it? */
+bool dirs_is_below(const struct dir_node *node, const struct dir_node *top);
 /* A descriptor (O_PATH) that stays open during this call of dirs_fd and the next.
  * -errno. */
 int dirs_fd(struct dirs *dirs, struct dir_node *node);

@@ -44,6 +44,17 @@ static int note(struct placer *placer, struct dir_node *parent, const char *name
 			 err);
 }
 
+/* Its place would be taken from the target before it could be linked: the descriptor of
+ * the target's parent would be closed by then, and its number perhaps another's. */
+static bool takes_away(const struct placer *placer, const struct dir_node *parent,
+		       const char *name, const struct dir_node *holder)
+{
+	const struct dir_node *old =
+	    dirs_child(&placer->dirs, parent, name, strlen(name));
+
+	return old && dirs_is_below(holder, old);
+}
+
 int placer_hardlink(struct placer *placer, struct dir_node *parent, const char *name,
 		    const struct tar_entry *entry, struct husk_error *err)
 {
@@ -63,6 +74,10 @@ int placer_hardlink(struct placer *placer, struct dir_node *parent, const char *
 	    dirs_child(&placer->dirs, holder, target->name, strlen(target->name)))
 		return error_set(err, HUSK_E_IMAGE, placer->where,
 				 "entry %s is a hard link to a directory",
+				 printable(text, sizeof(text), entry->path));
+	if (takes_away(placer, parent, name, holder))
+		return error_set(err, HUSK_E_IMAGE, placer->where,
+				 "entry %s is a hard link to something below itself",
 				 printable(text, sizeof(text), entry->path));
 	from = dirs_fd(&placer->dirs, holder);
 	to = dirs_fd(&placer->dirs, parent);

@@ -216,11 +216,22 @@ static int nowhere(const struct merger *merger, const struct note *note,
 			 printable(target, sizeof(target), note->target));
 }
 
+/* What the link replaces holds its target. */
+static int below_itself(const struct merger *merger, const struct note *note,
+			struct husk_error *err)
+{
+	char name[120];
+
+	return error_set(err, HUSK_E_IMAGE, merger->where,
+			 "%s is a hard link to something below itself",
+			 printable(name, sizeof(name), note->name));
+}
+
 static int link_note(struct merger *merger, struct note *note, struct husk_error *err)
 {
 	struct tree_walk walk = {.dirs = &merger->root};
 	struct layer_name *target = &merger->target;
-	struct dir_node *holder = NULL, *to_dir = note->dir->peer;
+	struct dir_node *holder = NULL, *to_dir = note->dir->peer, *old;
 	int rc, from, to;
 
 	rc = layer_name_clean(target, note->target, "link target", merger->where, err);
@@ -232,6 +243,10 @@ static int link_note(struct merger *merger, struct note *note, struct husk_error
 	if (!holder ||
 	    dirs_child(&merger->root, holder, target->name, strlen(target->name)))
 		return nowhere(merger, note, err);
+	/* Its descriptor would be closed before the link is made. */
+	old = dirs_child(&merger->root, to_dir, note->name, strlen(note->name));
+	if (old && dirs_is_below(holder, old))
+		return below_itself(merger, note, err);
 	from = dirs_fd(&merger->root, holder);
 	to = dirs_fd(&merger->root, to_dir);
 	if (from < 0 || to < 0)

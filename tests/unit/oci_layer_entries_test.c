@@ -140,7 +140,7 @@ static void hard_links_to_what_cannot_be_linked(void **state)
 {
 	struct buffer out = TAPE_INIT, dir = TAPE_INIT, none = TAPE_INIT,
 		      late = TAPE_INIT;
-	struct buffer absolute = TAPE_INIT;
+	struct buffer absolute = TAPE_INIT, below = TAPE_INIT;
 	char path[128];
 	struct layers l;
 	(void)state;
@@ -151,6 +151,9 @@ static void hard_links_to_what_cannot_be_linked(void **state)
 	tape_dir(&dir, "d", 0755);
 	tape_hard(&dir, "a", "d");
 	layers_refuse(&l, &dir, HUSK_E_IMAGE, "directory");
+	tape_file(&below, "d/e/f", "x");
+	tape_hard(&below, "d", "d/e/f");
+	layers_refuse(&l, &below, HUSK_E_IMAGE, "below itself");
 	layers_close(&l);
 
 	layers_open(&l);

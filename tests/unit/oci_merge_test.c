@@ -285,6 +285,23 @@ static void links_to_lower_layers_do_not_reach_out(void **state)
 	layers_close(&l);
 }
 
+/* What the link replaces is where its target is. */
+static void a_link_to_something_below_itself_is_refused(void **state)
+{
+	struct layers l;
+	(void)state;
+
+	layers_open(&l);
+	add_words(&l, "d:a d:a/b f:a/b/f f:other");
+	add_words(&l, "h:a:a/b/f");
+	assert_int_equal(layers_try_lay(&l), HUSK_E_IMAGE);
+	assert_non_null(strstr(l.err.message, "below itself"));
+	layers_close(&l);
+	LAY(&l, "d:a d:a/b f:a/b/f f:other", "h:a:other");
+	assert_text(l.root, "a", "0 other");
+	layers_close(&l);
+}
+
 static void the_same_layer_twice_and_none_at_all(void **state)
 {
 	struct layers l;
@@ -407,6 +424,7 @@ int main(void)
 	    cmocka_unit_test(types_change_between_layers),
 	    cmocka_unit_test(links_to_lower_layers),
 	    cmocka_unit_test(links_to_lower_layers_do_not_reach_out),
+	    cmocka_unit_test(a_link_to_something_below_itself_is_refused),
 	    cmocka_unit_test(the_same_layer_twice_and_none_at_all),
 	    cmocka_unit_test(many_layers),
 	    cmocka_unit_test(layers_are_not_changed),
