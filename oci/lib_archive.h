@@ -14,7 +14,9 @@ struct lib_archive {
 	typeof(archive_read_support_filter_none) *support_filter_none;
 	typeof(archive_read_support_format_tar) *support_format_tar;
 	typeof(archive_read_open) *read_open;
-	typeof(archive_read_next_header) *next_header;
+	typeof(archive_read_next_header2) *next_header;
+	typeof(archive_entry_new) *entry_new;
+	typeof(archive_entry_free) *entry_free;
 	typeof(archive_read_header_position) *header_position;
 	typeof(archive_read_data_block) *data_block;
 	typeof(archive_error_string) *error_string;

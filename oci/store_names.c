@@ -62,6 +62,7 @@ static bool take_digest(const char *text, bool may_lack, struct digest *ret)
 	return digest_parse(text, ret) == 0;
 }
 
+/* What is wrong, or NULL; then without a name where there is no memory. */
 static const char *take_fields(json_t *json, const char *file, struct store_image *ret)
 {
 	const char *name, *top, *manifest, *chain, *platform, *source = "";
@@ -70,12 +71,15 @@ static const char *take_fields(json_t *json, const char *file, struct store_imag
 	json_error_t problem;
 	size_t name_size;
 
+	errno = 0;
 	if (json_unpack_ex(json, &problem, JSON_STRICT,
 			   "{s:s%, s:s, s:s, s:s, s:s, s:I, s:I, s?s}", "name", &name,
 			   &name_size, "top", &top, "manifest", &manifest, "chain",
 			   &chain, "platform", &platform, "added", &added, "size", &size,
 			   "source", &source) < 0)
-		return "a member is missing, unknown or of another kind";
+		return errno == ENOMEM ? NULL
+				       : "a member is missing, unknown or of another "
+					 "kind";
 	store_name_file(name, of_name);
 	if (name_size != strlen(name) || strcmp(file, of_name) != 0)
 		return "its name belongs to another file";

@@ -16,7 +16,7 @@ struct tar {
 	struct tar_source source;
 	const struct lib_archive *lib;
 	struct archive *archive;
-	struct archive_entry *entry;
+	struct archive_entry *entry; /* our own: libarchive does not check its own */
 	struct tar_frame frame;
 	struct tar_member *member; /* of the entry that tar_next gave */
 	bool ended;		   /* the source */
@@ -69,11 +69,12 @@ static int refused(struct tar *tar, struct husk_error *err)
 
 	if (tar->failed)
 		return fail(tar, err);
-	if (tar->lib->error_number(tar->archive) == ENOMEM)
+	/* It has no words where it could not keep them. */
+	if (tar->lib->error_number(tar->archive) == ENOMEM || !why)
 		return error_oom(err, tar->source.where);
 	return error_set(err, HUSK_E_IMAGE, tar->source.where,
 			 "is not a sound tar archive: %s",
-			 printable(text, sizeof(text), why ? why : "it cannot be read"));
+			 printable(text, sizeof(text), why));
 }
 
 static int disagree(struct tar *tar, const char *path, struct husk_error *err)
@@ -99,7 +100,8 @@ static int open_archive(struct tar *tar, struct husk_error *err)
 
 	tar->opened = true;
 	tar->archive = lib->read_new();
-	if (!tar->archive)
+	tar->entry = lib->entry_new();
+	if (!tar->archive || !tar->entry)
 		return error_oom(err, tar->source.where);
 	good = lib->support_filter_none(tar->archive) == ARCHIVE_OK &&
 	       lib->support_format_tar(tar->archive) == ARCHIVE_OK &&
@@ -131,6 +133,8 @@ struct tar *tar_free(struct tar *tar)
 		return NULL;
 	if (tar->archive)
 		(void)tar->lib->read_free(tar->archive);
+	if (tar->entry)
+		tar->lib->entry_free(tar->entry);
 	(void)tar_member_free(tar->member);
 	tar_frame_deinit(&tar->frame);
 	free(tar);
@@ -276,7 +280,7 @@ int tar_next(struct tar *tar, struct tar_entry *ret, struct husk_error *err)
 
 	if (rc < 0)
 		return rc;
-	code = tar->lib->next_header(tar->archive, &tar->entry);
+	code = tar->lib->next_header(tar->archive, tar->entry);
 	if (tar->failed)
 		return fail(tar, err);
 	if (code == ARCHIVE_EOF || is_empty(tar))

@@ -168,8 +168,8 @@ HUSK_API int husk_image_list(const struct husk_image_options *options,
  * husk_image_list; ret_first (may be NULL) says of the first what is wrong and the
  * remedy, and is not touched where there is none.
  *
- * Ownership: the list's. Errors: it does not fail; ret_first gets HUSK_E_IMAGE. 0 for NULL
- * and for lists of husk_image_import. Threads: any. Since: 0.1.0.
+ * Ownership: the list's. Errors: it does not fail; ret_first gets HUSK_E_IMAGE. 0 for
+ * NULL and for lists of husk_image_import. Threads: any. Since: 0.1.0.
  */
 HUSK_API size_t husk_images_damaged(const husk_images *images,
 				    struct husk_error *ret_first);

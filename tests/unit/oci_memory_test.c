@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store and a fetch with every allocation failing once: each gives HUSK_E_MEMORY or
  * the right answer, closes what it opened, and leaves a store that works. */
+#define FAILING_OWN_ALONE
+#include "tests/unit/failing_malloc.h"
 #include "tests/unit/oci_fake.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !FAILING_MALLOC
 
 /* A sanitizer has taken the place of malloc already. */
 static void every_allocation_fails_once(void **state)
@@ -13,42 +15,6 @@ static void every_allocation_fails_once(void **state)
 }
 
 #else
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-static atomic_bool failing;    /* allocations are counted */
-static atomic_long allocation; /* how many there were */
-static long fail_at;
-
-static bool fails(void)
-{
-	if (!atomic_load(&failing) || atomic_fetch_add(&allocation, 1) + 1 != fail_at)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, size);
-}
-
-void *reallocarray(void *old, size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, count * size);
-}
 
 /* The call may fail for want of memory, and for nothing else. */
 #define ALLOCATING(call)                                                               \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unpacking and merging with every allocation failing once: HUSK_E_MEMORY or the right
  * answer, and everything can be removed. */
+#define FAILING_OWN_ALONE
+#include "tests/unit/failing_malloc.h"
 #include "tests/unit/oci_layers.h"
 #include "tests/unit/oci_packer.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !FAILING_MALLOC
 
 /* A sanitizer has taken the place of malloc already. */
 static void every_allocation_fails_once(void **state)
@@ -14,43 +16,6 @@ static void every_allocation_fails_once(void **state)
 }
 
 #else
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-/* Two threads allocate. */
-static _Atomic bool failing;
-static _Atomic long allocation;
-static long fail_at;
-
-static bool fails(void)
-{
-	if (!failing || ++allocation != fail_at)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, size);
-}
-
-void *reallocarray(void *old, size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, count * size);
-}
 
 static void make_archive(struct buffer *packed, bool zstd)
 {

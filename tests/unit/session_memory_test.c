@@ -7,9 +7,10 @@
 #include "session/files.h"
 #include "session/listing.h"
 
+#include "tests/unit/failing_malloc.h"
 #include "tests/unit/session_tree.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !FAILING_MALLOC
 
 /* A sanitizer has taken the place of malloc already. */
 static void every_allocation_fails_once(void **state)
@@ -19,42 +20,6 @@ static void every_allocation_fails_once(void **state)
 }
 
 #else
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-static bool failing;	/* allocations are counted */
-static long allocation; /* how many there were */
-static long fail_at;
-
-static bool fails(void)
-{
-	if (!failing || ++allocation != fail_at)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, size);
-}
-
-void *reallocarray(void *old, size_t count, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, count * size);
-}
 
 enum { LEVELS = 40 };
 
