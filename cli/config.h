@@ -108,6 +108,9 @@ int cli_config_refuse(const struct cli_config_place *place, struct husk_error *e
 int cli_config_begin(const struct cli_verb *verb, struct cli_settings *settings,
 		     const char *profile, struct husk_error *err);
 
+/* The name of the layers that `defaults` of files are. */
+#define CLI_CONFIG_DEFAULTS "file"
+
 /* Give the options of one object to the settings: those that a command of these bits
  * takes. settings->config NULL: check only, and read no other files. */
 int cli_config_apply(struct cli_settings *settings, unsigned verbs,

@@ -192,6 +192,15 @@ static int apply_option(const struct layer *layer, const struct cli_config_place
 	return r < 0 ? r : set(layer, place, option, word);
 }
 
+/* An installation needs a network and a shell hours: what is the default for boxes in
+ * general is not meant for commands that have a default of their own. */
+static bool has_own_default(const struct cli_option *option, unsigned verb,
+			    const char *layer)
+{
+	return strcmp(layer, CLI_CONFIG_DEFAULTS) == 0 &&
+	       cli_option_standard(option, verb) != option->standard;
+}
+
 int cli_config_apply(struct cli_settings *settings, unsigned verbs,
 		     const struct cli_config_place *place, const json_t *object,
 		     const char *layer, struct husk_error *err)
@@ -215,7 +224,7 @@ int cli_config_apply(struct cli_settings *settings, unsigned verbs,
 		option = cli_option_by_name(key, strlen(key));
 		if (!option || !cli_config_takes(option))
 			return unknown(&below, key, option, err);
-		if (option->verbs & verbs)
+		if (option->verbs & verbs && !has_own_default(option, verbs, layer))
 			r = apply_option(&all, &below, option, value);
 		if (r < 0)
 			return r;

@@ -18,7 +18,7 @@ static int apply_defaults(const struct cli_verb *verb, struct cli_settings *sett
 		cli_settings_next_layer(settings);
 		if (defaults)
 			r = cli_config_apply(settings, verb->bit, &place, defaults,
-					     "file", err);
+					     CLI_CONFIG_DEFAULTS, err);
 	}
 	return r;
 }

@@ -103,12 +103,12 @@ static int limit(const struct rule *rule, const struct cli_config_place *place,
 	char *word;
 	int r;
 
+	cli_settings_init(&settings);
 	*ret_weight = 0;
 	if (!option->argument)
 		return json_is_false(value)
 			   ? 0
 			   : cli_config_refuse(place, err, "can only be false");
-	cli_settings_init(&settings);
 	r = cli_config_word(&settings, place, value, &word, err);
 	if (r < 0)
 		return r;
@@ -235,11 +235,11 @@ static int weigh_standard(const struct rule *rule, const struct cli_verb *verb,
 	char *word;
 	int r = 0;
 
+	cli_settings_init(&settings);
 	if (!standard) {
 		*ret_weight = rule->weigh(option, given);
 		return 0;
 	}
-	cli_settings_init(&settings);
 	word = cli_keep_text(&settings.kept, standard, strlen(standard));
 	r = word ? option->set(option, &settings, word, err)
 		 : cli_error_memory(err, "configuration");
@@ -260,6 +260,25 @@ static int lower(const struct rule *rule, struct cli_settings *settings,
 	if (r == 0)
 		r = cli_config_note(settings, option, word, place, NULL, "ceiling", err);
 	return r;
+}
+
+/* The note that a refusal is about: of volumes, one that may be written to where there is
+ * one. */
+static const struct cli_config_note *blamed(const struct cli_config *config,
+					    const struct cli_option *option)
+{
+	const struct cli_config_note *note = cli_config_noted(config, option);
+
+	for (size_t i = 0; i < config->note_count && cli_option_repeats(option); i++) {
+		const char *value = config->notes[i].value;
+		size_t size = value ? strlen(value) : 0;
+
+		if (config->notes[i].option == option &&
+		    !cli_config_overridden(config, i) &&
+		    (size < 3 || strcmp(value + size - 3, ":ro") != 0))
+			note = &config->notes[i];
+	}
+	return note;
 }
 
 static int hold(const struct rule *rule, const struct cli_verb *verb,
@@ -288,6 +307,7 @@ static int hold(const struct rule *rule, const struct cli_verb *verb,
 	if (!text && !json_is_boolean(value) &&
 	    cli_config_word(settings, place, value, &word, err) == 0)
 		text = word;
+	note = blamed(settings->config, option);
 	return passed(note, rule->name, note->value ? note->value : "given", place,
 		      text ? text : "false", err);
 }

@@ -492,8 +492,10 @@ void cli_option_clear(const struct cli_option *option, struct cli_settings *sett
 		*(int32_t *)place(option, settings) = 0;
 	} else if (option->set == add_volume) {
 		settings->mount_count -= settings->mounts_below;
-		memmove(settings->mounts, settings->mounts + settings->mounts_below,
-			settings->mount_count * sizeof(*settings->mounts));
+		if (settings->mount_count > 0)
+			memmove(settings->mounts,
+				settings->mounts + settings->mounts_below,
+				settings->mount_count * sizeof(*settings->mounts));
 		settings->mounts_below = 0;
 	} else if (option->set == add_variable || option->set == add_variables) {
 		cli_environment_clear_below(&settings->environment);
