@@ -209,6 +209,7 @@ $(OUT)/bench/true: bench/true.c
 .PHONY: bench
 bench: all $(OUT)/bench/start $(OUT)/bench/files $(OUT)/bench/true
 	$(PYTHON) bench/run --build $(OUT)
+	$(PYTHON) bench/images --build $(OUT)
 
 .PHONY: clean
 clean:
