@@ -29,7 +29,8 @@
 #define OCI_MAX_PATH		8192		/* bytes of one entry's name */
 #define OCI_MAX_COMPONENT	255  /* NAME_MAX of the file systems we write to */
 #define OCI_MAX_DEPTH		1024 /* components of one name */
-#define OCI_MAX_ZSTD_WINDOW_LOG 27   /* 128 MiB, what zstd itself takes by default */
+#define OCI_MAX_ZSTD_WINDOW_LOG 25   /* 32 MiB; up to level 19 zstd makes 8 */
+#define OCI_MAX_WINDOWS		(32 * OCI_MIB) /* of all layers that are unpacked at a time */
 
 /* The registry. */
 #define OCI_MAX_HEADER_BYTES   (256 * OCI_KIB) /* of one answer */

@@ -8,14 +8,16 @@
 #include "base/memory.h"
 #include "oci/bounds.h"
 #include "oci/inflate_codec.h"
+#include "oci/inflate_memory.h"
 
-enum { INPUT = 128 * 1024, MAGIC = 6 };
+enum { INPUT = 128 * 1024, MAGIC = 6, HEAD = 18 /* of a zstd frame */ };
 
 struct inflate {
 	struct inflate_source source;
 	enum compression kind; /* COMPRESSION_SNIFF until the first bytes were seen */
 	const struct inflate_codec *codec; /* NULL: plain */
 	void *state;
+	uint64_t claimed; /* of the process's memory, for the state */
 	uint64_t in_total, out_total;
 	size_t start, end; /* of the bytes in input that are not used yet */
 	bool source_ended;
@@ -124,6 +126,7 @@ static int begin(struct inflate *inflate, struct husk_error *err)
 		rc = decide(inflate, err);
 	if (rc < 0 || inflate->kind == COMPRESSION_NONE)
 		return rc;
+	inflate->between = true;
 	if (inflate->kind == COMPRESSION_ZSTD) {
 		inflate->codec = &inflate_zstd;
 		return inflate->codec->begin(&inflate->state, inflate->source.where, err);
@@ -178,6 +181,44 @@ static int check_next(const struct inflate *inflate, struct husk_error *err)
 			 kind_name(inflate->kind));
 }
 
+/* See that there is memory for the member or frame that begins. A state that grows gives
+ * back what it has first, and waits without. */
+static int admit(struct inflate *inflate, struct husk_error *err)
+{
+	const struct inflate_source *source = &inflate->source;
+	uint64_t wants;
+	int rc = 0;
+
+	if (!inflate->codec->wants)
+		return 0;
+	wants = inflate->codec->wants(inflate->input + inflate->start,
+				      inflate->end - inflate->start);
+	if (wants > (uint64_t)1 << OCI_MAX_ZSTD_WINDOW_LOG) {
+		(void)error_set(err, HUSK_E_TOO_BIG, source->where,
+				"is packed with a window of %llu MiB, and at most %d are "
+				"taken (OCI_MAX_ZSTD_WINDOW_LOG)",
+				(unsigned long long)(wants / OCI_MIB),
+				1 << (OCI_MAX_ZSTD_WINDOW_LOG - 20));
+		error_hint(err, "pack it without --long and --ultra, or with gzip");
+		return HUSK_E_TOO_BIG;
+	}
+	if (!source->shares_memory || wants <= inflate->claimed)
+		return 0;
+	if (inflate->claimed > 0) {
+		inflate->codec->end(inflate->state);
+		inflate->state = NULL;
+		inflate_memory_give(inflate->claimed);
+		inflate->claimed = 0;
+		rc = inflate->codec->begin(&inflate->state, source->where, err);
+	}
+	if (rc == 0 && inflate_memory_take(wants, source->waiting, source->user,
+					   inflate->out_total) < 0)
+		rc = error_set(err, HUSK_E_CANCELLED, source->where, "was stopped");
+	if (rc == 0)
+		inflate->claimed = wants;
+	return rc;
+}
+
 /* One call of the decompressor; *ret_end at the end of the whole stream. */
 static ssize_t step(struct inflate *inflate, unsigned char *out, size_t size,
 		    bool *ret_end, struct husk_error *err)
@@ -185,7 +226,7 @@ static ssize_t step(struct inflate *inflate, unsigned char *out, size_t size,
 	struct inflate_window window = {.out = out, .out_size = size};
 	const char *reason = NULL, *where = inflate->source.where;
 	enum inflate_step result;
-	int rc = fill(inflate, inflate->between ? MAGIC : 1, err);
+	int rc = fill(inflate, inflate->between ? HEAD : 1, err);
 
 	if (rc < 0)
 		return rc;
@@ -194,6 +235,8 @@ static ssize_t step(struct inflate *inflate, unsigned char *out, size_t size,
 		if (*ret_end)
 			return 0;
 		rc = check_next(inflate, err);
+		if (rc == 0)
+			rc = admit(inflate, err);
 		if (rc < 0)
 			return rc;
 		inflate->codec->again(inflate->state);
@@ -274,6 +317,8 @@ struct inflate *inflate_free(struct inflate *inflate)
 {
 	if (inflate && inflate->codec)
 		inflate->codec->end(inflate->state);
+	if (inflate && inflate->claimed > 0)
+		inflate_memory_give(inflate->claimed);
 	free(inflate);
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef OCI_INFLATE_H
 #define OCI_INFLATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,12 @@ struct inflate_source {
 	enum compression compression; /* a body that is something else is refused */
 	const char *where;	      /* in messages; must live as long as the stream */
 	uint64_t max; /* bytes that may come out; 0: OCI_MAX_LAYER_BYTES */
+	/* The memory is shared with all others that say so, and waited for. Not for who
+	 * has another stream of that kind open: it would wait for itself. */
+	bool shares_memory;
+	/* Called now and then while it is waited for, with the bytes that have come out;
+	 * may be NULL. Not 0: HUSK_E_CANCELLED. */
+	int (*waiting)(void *user, uint64_t done);
 };
 
 struct inflate;

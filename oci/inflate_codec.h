@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -25,6 +26,9 @@ enum inflate_step {
 struct inflate_codec {
 	const char *name;
 	int (*begin)(void **ret, const char *where, struct husk_error *err);
+	/* The memory that the member or frame needs that begins so; NULL: so little that
+	 * it does not count. */
+	uint64_t (*wants)(const unsigned char *head, size_t size);
 	/* Ready for the next member or frame. */
 	void (*again)(void *state);
 	/* reason: of INFLATE_BAD. */

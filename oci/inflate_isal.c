@@ -72,4 +72,4 @@ static enum inflate_step step(void *user, struct inflate_window *window,
 	return stream->block_state == ISAL_BLOCK_FINISH ? INFLATE_END : INFLATE_MORE;
 }
 
-const struct inflate_codec inflate_isal = {"ISA-L", begin, again, step, free};
+const struct inflate_codec inflate_isal = {"ISA-L", begin, NULL, again, step, free};

@@ -75,4 +75,4 @@ static void end(void *user)
 	free(state);
 }
 
-const struct inflate_codec inflate_zlib = {"zlib", begin, again, step, end};
+const struct inflate_codec inflate_zlib = {"zlib", begin, NULL, again, step, end};

@@ -2,6 +2,7 @@
 #include "oci/inflate_codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "oci/bounds.h"
 #include "oci/lib_zstd.h"
@@ -10,6 +11,31 @@ struct state {
 	const struct lib_zstd *lib;
 	ZSTD_DCtx *context;
 };
+
+/* The window of a frame (RFC 8878, 3.1.1.1). What has a single segment has its size for a
+ * window; a frame to skip has none. What is too short is cut, which is noticed later. */
+static uint64_t wants(const unsigned char *head, size_t size)
+{
+	static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	static const unsigned char id_sizes[] = {0, 1, 2, 4}, sizes[] = {1, 2, 4, 8};
+	const size_t flags = sizeof(magic);
+	uint64_t window = 0;
+	size_t at, field;
+
+	if (size < flags + 2 || memcmp(head, magic, flags) != 0)
+		return 0;
+	if (!(head[flags] & 0x20)) {
+		window = (uint64_t)1 << (10 + (head[flags + 1] >> 3));
+		return window + window / 8 * (head[flags + 1] & 7);
+	}
+	at = flags + 1 + id_sizes[head[flags] & 3];
+	field = sizes[head[flags] >> 6];
+	if (size < at + field)
+		return 0;
+	for (size_t i = field; i-- > 0;)
+		window = window << 8 | head[at + i];
+	return field == 2 ? window + 256 : window;
+}
 
 /* A frame that has ended leaves the context ready for the next. */
 static void again(void *user)
@@ -68,4 +94,4 @@ static enum inflate_step step(void *user, struct inflate_window *window,
 	return left == 0 ? INFLATE_END : INFLATE_MORE;
 }
 
-const struct inflate_codec inflate_zstd = {"zstd", begin, again, step, end};
+const struct inflate_codec inflate_zstd = {"zstd", begin, wants, again, step, end};

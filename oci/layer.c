@@ -169,7 +169,9 @@ int layer_unpack(int dir, const struct layer_input *input, struct layer_summary 
 	struct inflate_source source = {.read = input->read,
 					.user = input->user,
 					.compression = input->compression,
-					.where = input->where};
+					.where = input->where,
+					.shares_memory = true,
+					.waiting = input->on_progress};
 	struct digest_run *run = NULL;
 	struct inflate *inflate = NULL;
 	int rc = ring_init(&unpacking.ring, input->where, err);

@@ -2,6 +2,7 @@
 """Little that unpacks to a lot: bytes, entries, depth, headers. Each stops at a bound that the
 message names; the store and the disk are as before."""
 
+import os
 import subprocess
 import zlib
 
@@ -15,6 +16,7 @@ from using import NAME, Store, done, refused
 WHO = ("root", "user")
 GIB = 1 << 30
 MEMORY = 200 << 20
+PULL_MEMORY = 64 << 20  # of every image that is taken
 
 
 def repeated(front, piece, count, behind=b""):
@@ -73,6 +75,20 @@ def zstd_that_grows_or_has_a_wide_window(t):
     bomb(t, wide, "zstd", "wide")
     header_only = b"\x28\xb5\x2f\xfd\xe0" + (1 << 62).to_bytes(8, "little") + b"\x01\x00\x00"
     bomb(t, header_only, "zstd", "content-size")
+
+
+@test(needs=("program:zstd",), who=WHO, timeout=120)
+def layers_with_the_widest_windows(t):
+    """Each fills its window, and all of them together stay below the bound of a pull."""
+    once = os.urandom(MIB)
+    layers = []
+    for number in range(6):
+        body = tar(f(f"x{number}", b"".join(once[n * 997:] + b"." for n in range(60))))
+        layers.append(Layer(body, "zstd", blob=build.zstd(body, "-1", "--long=25")))
+    folder = build.layout(t.tmp / "wide", runnable(*layers))
+    answer, peak = measured(t, Store(t), f"oci:{folder}")
+    done(answer)
+    check(32 * MIB < peak < PULL_MEMORY, f"{peak} bytes of memory")
 
 
 @test(who=WHO)

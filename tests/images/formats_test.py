@@ -152,7 +152,7 @@ def zstd_in_its_variants(t):
         equal(found["x"][2], b"zstd", what)
     wide = build.zstd(body, "--ultra", "-22", "--long=31")
     answer = Store(t, "wide").bring(runnable(Layer(body, "zstd", blob=wide)))
-    check(answer.status == 0 or refused(answer, "memory"), answer)
+    check(answer.status == 0 or refused(answer, "window"), answer)
 
 
 @test(who=WHO)

@@ -6,10 +6,15 @@
 #include "tests/unit/oci_packer.h"
 #include "tests/unit/oci_tape.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "oci/bounds.h"
 #include "oci/inflate_codec.h"
+#include "oci/inflate_memory.h"
 
 struct from {
 	const char *data;
@@ -32,13 +37,19 @@ static ssize_t from_read(void *user, void *data, size_t size, struct husk_error 
 }
 
 static struct husk_error error;
+static bool shares_memory;
 
 /* All that comes out, read in pieces of `step`. */
 static int unpack(const struct buffer *packed, size_t piece, size_t step,
 		  enum compression told, uint64_t max, struct buffer *ret)
 {
 	struct from from = {packed->data, packed->size, piece};
-	struct inflate_source source = {from_read, &from, told, "it", max};
+	struct inflate_source source = {.read = from_read,
+					.user = &from,
+					.compression = told,
+					.where = "it",
+					.max = max,
+					.shares_memory = shares_memory};
 	struct inflate *inflate = NULL;
 	char *out = malloc(step);
 	ssize_t n;
@@ -325,7 +336,91 @@ static void a_window_past_the_bound_is_refused(void **state)
 	assert_int_equal(out.size, plain.size);
 	packed.size = 0;
 	pack_zstd(&packed, plain.data, plain.size, OCI_MAX_ZSTD_WINDOW_LOG + 1);
-	refuse(&packed, COMPRESSION_ZSTD, HUSK_E_IMAGE, "memory");
+	refuse(&packed, COMPRESSION_ZSTD, HUSK_E_TOO_BIG, "window of 64 MiB");
+	buffer_deinit(&plain);
+	buffer_deinit(&packed);
+	buffer_deinit(&out);
+}
+
+/* -- memory that layers share -- */
+
+struct waiter {
+	pthread_t thread;
+	uint64_t bytes;
+	atomic_bool stop, asked, has;
+	int result;
+};
+
+static int waited(void *user, uint64_t done)
+{
+	struct waiter *waiter = user;
+
+	assert_int_equal(done, 7);
+	atomic_store(&waiter->asked, true);
+	return atomic_load(&waiter->stop);
+}
+
+static void *take(void *user)
+{
+	struct waiter *waiter = user;
+
+	waiter->result = inflate_memory_take(waiter->bytes, waited, waiter, 7);
+	atomic_store(&waiter->has, waiter->result == 0);
+	return NULL;
+}
+
+static void start(struct waiter *waiter, uint64_t bytes)
+{
+	waiter->bytes = bytes;
+	assert_int_equal(pthread_create(&waiter->thread, NULL, take, waiter), 0);
+}
+
+static void memory_is_waited_for(void **state)
+{
+	static struct waiter stopped, patient;
+	(void)state;
+
+	assert_int_equal(inflate_memory_take(OCI_MAX_WINDOWS / 2, NULL, NULL, 0), 0);
+	assert_int_equal(inflate_memory_take(OCI_MAX_WINDOWS / 2, NULL, NULL, 0), 0);
+	start(&stopped, 1);
+	start(&patient, OCI_MAX_WINDOWS);
+	while (!atomic_load(&stopped.asked) || !atomic_load(&patient.asked))
+		(void)sched_yield();
+	atomic_store(&stopped.stop, true);
+	assert_int_equal(pthread_join(stopped.thread, NULL), 0);
+	assert_int_equal(stopped.result, -ECANCELED);
+	inflate_memory_give(OCI_MAX_WINDOWS / 2);
+	assert_false(atomic_load(&patient.has)); /* all of it is not there yet */
+	inflate_memory_give(OCI_MAX_WINDOWS / 2);
+	assert_int_equal(pthread_join(patient.thread, NULL), 0);
+	assert_int_equal(patient.result, 0);
+	inflate_memory_give(OCI_MAX_WINDOWS);
+	/* More than there is at all: alone. */
+	assert_int_equal(inflate_memory_take(2 * OCI_MAX_WINDOWS, NULL, NULL, 0), 0);
+	inflate_memory_give(2 * OCI_MAX_WINDOWS);
+}
+
+/* A stream that wants more from frame to frame gives back what it had, and everything at
+ * the end. */
+static void frames_that_grow_keep_no_memory(void **state)
+{
+	struct buffer plain = TAPE_INIT, packed = TAPE_INIT, out = TAPE_INIT;
+	(void)state;
+
+	fill(&plain, 300000);
+	for (int log = 20; log <= OCI_MAX_ZSTD_WINDOW_LOG; log++)
+		pack_zstd(&packed, plain.data, plain.size, log);
+	pack_zstd(&packed, plain.data, plain.size, 0);
+	shares_memory = true;
+	for (int i = 0; i < 3; i++) {
+		out.size = 0;
+		assert_int_equal(unpack(&packed, 0, 65536, COMPRESSION_ZSTD, 0, &out), 0);
+		assert_int_equal(out.size, (OCI_MAX_ZSTD_WINDOW_LOG - 18) * plain.size);
+	}
+	shares_memory = false;
+	/* Nothing is left taken: all of it is there at once. */
+	assert_int_equal(inflate_memory_take(OCI_MAX_WINDOWS, NULL, NULL, 0), 0);
+	inflate_memory_give(OCI_MAX_WINDOWS);
 	buffer_deinit(&plain);
 	buffer_deinit(&packed);
 	buffer_deinit(&out);
@@ -390,6 +485,8 @@ int main(void)
 	    cmocka_unit_test(what_comes_out_is_bounded),
 	    cmocka_unit_test(a_bomb_stops_at_its_ratio),
 	    cmocka_unit_test(a_window_past_the_bound_is_refused),
+	    cmocka_unit_test(memory_is_waited_for),
+	    cmocka_unit_test(frames_that_grow_keep_no_memory),
 	    cmocka_unit_test(a_source_that_fails_is_what_is_reported),
 	    cmocka_unit_test(both_gzip_libraries_agree),
 	};
