@@ -89,7 +89,7 @@ int cli_apparmor_check(const char *program, struct husk_error *err)
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789/._+-";
 	char path[PATH_MAX];
-	struct stat st;
+	struct stat st = {.st_mode = 0};
 	size_t size = strlen(program);
 
 	if (program[0] != '/' || size >= sizeof(path) || strspn(program, plain) != size)
@@ -306,7 +306,7 @@ int cli_apparmor_install(void)
 					      "/sbin/apparmor_parser", NULL};
 	char program[PATH_MAX];
 	struct cli_apparmor place = {program, "/etc/apparmor.d", parsers, is_active()};
-	struct cli_apparmor_done done;
+	struct cli_apparmor_done done = {.parser = NULL};
 	struct husk_error err = {0};
 	ssize_t size;
 

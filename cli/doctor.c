@@ -50,10 +50,30 @@ static void put_text(FILE *out, const char *text, unsigned flags)
 	(void)fputs(printed, out);
 }
 
-/* A remedy may be several lines, a profile to install, say: each is indented. */
-static void put_remedy(const struct table *table, const char *remedy)
+/* The name of an earlier row with the same remedy; NULL where there is none. */
+static const char *same_remedy(const husk_host *host, size_t index)
 {
+	const char *remedy = husk_host_remedy(host, index);
+
+	for (size_t i = 0; i < index; i++) {
+		if (remedy[0] != '\0' && strcmp(husk_host_remedy(host, i), remedy) == 0)
+			return husk_host_name(host, i);
+	}
+	return NULL;
+}
+
+/* A remedy may be several lines: each is indented. */
+static void put_remedy(const struct table *table, size_t index)
+{
+	const char *remedy = husk_host_remedy(table->host, index);
+	const char *same = same_remedy(table->host, index);
 	char line[2048];
+
+	if (same) {
+		(void)fprintf(table->out, "  %*s  the remedy is that of %s\n",
+			      table->name_width, "", same);
+		return;
+	}
 
 	while (*remedy) {
 		size_t size = strcspn(remedy, "\n");
@@ -76,7 +96,7 @@ static void put_row(const struct table *table, size_t index)
 		      table->colour ? "\x1b[0m" : "", pad, "");
 	put_text(table->out, husk_host_finding(table->host, index), 0);
 	(void)fputc('\n', table->out);
-	put_remedy(table, husk_host_remedy(table->host, index));
+	put_remedy(table, index);
 }
 
 static void put_table(FILE *out, const husk_host *host)

@@ -12,10 +12,21 @@ static bool is_limit(const char *name)
 	       strcmp(name, "task-limit") == 0;
 }
 
-/* "memory-limit, task-limit": the rows in that state; limits: those of caps, or the
- * others but those that only explain. Returns how many. */
-static size_t list(const struct husk_host *host, int state, bool limits, char *text,
-		   size_t capacity)
+/* Rows that say why another one lacks something. */
+static bool explains(const char *name)
+{
+	static const char *const all[] = {"apparmor", "cgroup", "selinux", "systemd"};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(name, all[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "memory-limit, task-limit": the rows that are weaker; limits: those of caps, or else
+ * the others. Returns how many. */
+static size_t list(const struct husk_host *host, bool limits, char *text, size_t capacity)
 {
 	size_t used = 0, count = 0;
 
@@ -23,7 +34,8 @@ static size_t list(const struct husk_host *host, int state, bool limits, char *t
 	for (size_t i = 0; i < host->count && used < capacity; i++) {
 		const struct host_row *row = &host->rows[i];
 
-		if (row->state != state || is_limit(row->name) != limits)
+		if (row->state != HUSK_PROBE_WEAKER || is_limit(row->name) != limits ||
+		    explains(row->name))
 			continue;
 		used += (size_t)snprintf(text + used, capacity - used, "%s%s",
 					 count++ > 0 ? ", " : "", row->name);
@@ -62,9 +74,9 @@ void host_judge_level(const struct host_view *view, struct husk_host *host)
 		none(host);
 		return;
 	}
-	if (list(host, HUSK_PROBE_WEAKER, false, weaker, sizeof(weaker)) > 0)
+	if (list(host, false, weaker, sizeof(weaker)) > 0)
 		(void)snprintf(tail, sizeof(tail), "; there is less of: %s", weaker);
-	if (list(host, HUSK_PROBE_WEAKER, true, lost, sizeof(lost)) == 0) {
+	if (list(host, true, lost, sizeof(lost)) == 0) {
 		host->level = "full";
 		(void)snprintf(host->summary, sizeof(host->summary),
 			       "boxes run with every protection, and the kernel enforces "
