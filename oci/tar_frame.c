@@ -6,23 +6,7 @@
 
 #include "base/printable.h"
 #include "oci/bounds.h"
-
-/* Offsets in a header, POSIX.1-2017 pax, "ustar Interchange Format". */
-enum {
-	AT_NAME = 0,
-	NAME = 100,
-	AT_SIZE = 124,
-	NUMBER = 12,
-	AT_CHECKSUM = 148,
-	AT_TYPE = 156,
-	AT_LINK = 157,
-	AT_MAGIC = 257,
-	AT_PREFIX = 345,
-	PREFIX = 155,
-	AT_GNU_SPARSE = 386,	  /* of a header of type S: four pieces */
-	AT_GNU_EXTENDED = 482,	  /* of a header of type S: sparse headers follow */
-	AT_SPARSE_EXTENDED = 504, /* of a sparse header: another one follows */
-};
+#include "oci/tar_header.h"
 
 void tar_frame_init(struct tar_frame *frame, const char *where)
 {
@@ -65,63 +49,6 @@ struct tar_member *tar_frame_take(struct tar_frame *frame)
 		frame->last = &frame->first;
 	member->next = NULL;
 	return member;
-}
-
-/* Octal with blanks around it, or GNU's base-256 (first bit set). -1: not a number, or
- * negative, or past 2^63. */
-static int64_t number(const unsigned char *field)
-{
-	uint64_t value = 0;
-	size_t at = 0;
-
-	if (field[0] & 0x80) {
-		if (field[0] != 0x80)
-			return -1;
-		for (at = 1; at < NUMBER; at++) {
-			if (value >> 55)
-				return -1;
-			value = value << 8 | field[at];
-		}
-		return (int64_t)value;
-	}
-	while (at < NUMBER && field[at] == ' ')
-		at++;
-	for (; at < NUMBER && field[at] >= '0' && field[at] <= '7'; at++)
-		value = value << 3 | (uint64_t)(field[at] - '0');
-	for (; at < NUMBER; at++)
-		if (field[at] != ' ' && field[at] != '\0')
-			return -1;
-	return (int64_t)value;
-}
-
-/* The sum over the header, its own field taken as blanks; some old writers summed signed
- * characters. */
-static bool checksum_is_right(const unsigned char *block)
-{
-	uint32_t sum = 0, told = 0;
-	int32_t as_signed = 0;
-	size_t at = AT_CHECKSUM;
-
-	for (size_t i = 0; i < TAR_BLOCK; i++) {
-		bool own = i >= AT_CHECKSUM && i < AT_CHECKSUM + 8;
-		unsigned char byte = own ? ' ' : block[i];
-
-		sum += byte;
-		as_signed += (signed char)byte;
-	}
-	while (at < AT_CHECKSUM + 8 && block[at] == ' ')
-		at++;
-	for (; at < AT_CHECKSUM + 8 && block[at] >= '0' && block[at] <= '7'; at++)
-		told = told << 3 | (uint32_t)(block[at] - '0');
-	return told == sum || told == (uint32_t)as_signed;
-}
-
-static bool is_zero(const unsigned char *block)
-{
-	for (size_t i = 0; i < TAR_BLOCK; i++)
-		if (block[i])
-			return false;
-	return true;
 }
 
 static uint64_t padded(uint64_t size)
@@ -269,19 +196,19 @@ static struct tar_member *member_new(const struct tar_frame *frame, const char *
 	memcpy(member->link, link, link_size);
 	member->link[link_size] = '\0';
 	member->position = frame->position;
-	member->type = (char)frame->block[AT_TYPE];
+	member->type = (char)frame->block[TAR_AT_TYPE];
 	return member;
 }
 
 /* The name in the header itself: prefix/name, the prefix in POSIX's format only. */
-static size_t short_name(const unsigned char *block, char out[NAME + PREFIX + 1])
+static size_t short_name(const unsigned char *block, char out[TAR_NAME + TAR_PREFIX + 1])
 {
-	const char *name = (const char *)block + AT_NAME;
-	const char *prefix = (const char *)block + AT_PREFIX;
-	size_t size = 0, name_size = strnlen(name, NAME);
+	const char *name = (const char *)block + TAR_AT_NAME;
+	const char *prefix = (const char *)tar_prefix(block);
+	size_t size = 0, name_size = strnlen(name, TAR_NAME);
 
-	if (!memcmp(block + AT_MAGIC, "ustar", 6) && prefix[0]) {
-		size = strnlen(prefix, PREFIX);
+	if (prefix) {
+		size = strnlen(prefix, TAR_PREFIX);
 		memcpy(out, prefix, size);
 		out[size++] = '/';
 	}
@@ -291,15 +218,16 @@ static size_t short_name(const unsigned char *block, char out[NAME + PREFIX + 1]
 
 static int add_member(struct tar_frame *frame, struct husk_error *err)
 {
-	const char *link = (const char *)frame->block + AT_LINK;
-	char name[NAME + PREFIX + 1];
+	const char *link = (const char *)frame->block + TAR_AT_LINK;
+	char name[TAR_NAME + TAR_PREFIX + 1];
 	size_t size = short_name(frame->block, name);
 	struct tar_member *member;
 
-	member = member_new(frame, frame->path_from ? frame->path.data : name,
-			    frame->path_from ? frame->path.size : size,
-			    frame->link_from ? frame->link.data : link,
-			    frame->link_from ? frame->link.size : strnlen(link, NAME));
+	member =
+	    member_new(frame, frame->path_from ? frame->path.data : name,
+		       frame->path_from ? frame->path.size : size,
+		       frame->link_from ? frame->link.data : link,
+		       frame->link_from ? frame->link.size : strnlen(link, TAR_NAME));
 	if (!member)
 		return error_oom(err, frame->where);
 	*frame->last = member;
@@ -316,12 +244,13 @@ static int add_member(struct tar_frame *frame, struct husk_error *err)
 static int count_pieces(struct tar_frame *frame, const unsigned char *piece, int count,
 			struct husk_error *err)
 {
-	for (; count > 0 && piece[0]; count--, piece += 2 * NUMBER) {
-		int64_t size = number(piece + NUMBER);
+	for (; count > 0 && piece[0]; count--, piece += 2 * TAR_NUMBER) {
+		uint64_t size;
 
-		if (size < 0 || size > (int64_t)OCI_MAX_LAYER_BYTES)
+		if (tar_number(piece + TAR_NUMBER, TAR_NUMBER, &size) < 0 ||
+		    size > OCI_MAX_LAYER_BYTES)
 			return damaged(frame, err, "a sparse map that is none");
-		frame->mapped += (uint64_t)size;
+		frame->mapped += size;
 	}
 	return 0;
 }
@@ -343,26 +272,26 @@ static int begin_map(struct tar_frame *frame, uint64_t content, struct husk_erro
 	frame->after = frame->skip;
 	frame->stored = content;
 	frame->mapped = 0;
-	rc = count_pieces(frame, frame->block + AT_GNU_SPARSE, 4, err);
+	rc = count_pieces(frame, frame->block + TAR_AT_SPARSE, 4, err);
 	if (rc < 0)
 		return rc;
 	frame->state = FRAME_SPARSE;
-	return frame->block[AT_GNU_EXTENDED] ? 0 : end_map(frame, err);
+	return frame->block[TAR_AT_SPARSE_MORE] ? 0 : end_map(frame, err);
 }
 
 static int more_map(struct tar_frame *frame, struct husk_error *err)
 {
 	int rc = count_pieces(frame, frame->block, 21, err);
 
-	if (rc < 0 || frame->block[AT_SPARSE_EXTENDED])
+	if (rc < 0 || frame->block[TAR_AT_SPARSE_AGAIN])
 		return rc;
 	return end_map(frame, err);
 }
 
-static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error *err)
+static int begin_member(struct tar_frame *frame, uint64_t size, struct husk_error *err)
 {
-	char type = (char)frame->block[AT_TYPE];
-	uint64_t content = frame->have_size ? frame->size : (uint64_t)size;
+	char type = (char)frame->block[TAR_AT_TYPE];
+	uint64_t content = frame->have_size ? frame->size : size;
 	int rc;
 
 	/* Links, devices, directories and FIFOs have no content, whatever they say. */
@@ -387,20 +316,19 @@ static int begin_member(struct tar_frame *frame, int64_t size, struct husk_error
 
 static int header(struct tar_frame *frame, struct husk_error *err)
 {
-	char type = (char)frame->block[AT_TYPE];
-	int64_t size;
+	char type = (char)frame->block[TAR_AT_TYPE];
+	uint64_t size;
 
-	if (is_zero(frame->block)) {
+	if (tar_is_zero(frame->block)) {
 		if (frame->begun)
 			return damaged(frame, err,
 				       "an extension header without an entry");
 		frame->state = FRAME_END;
 		return 0;
 	}
-	if (!checksum_is_right(frame->block))
+	if (!tar_sum_is_right(frame->block))
 		return damaged(frame, err, "a header with a wrong checksum");
-	size = number(frame->block + AT_SIZE);
-	if (size < 0)
+	if (tar_number(frame->block + TAR_AT_SIZE, TAR_NUMBER, &size) < 0)
 		return damaged(frame, err, "a size that is none");
 	if (!frame->begun)
 		frame->position = frame->at - TAR_BLOCK;

@@ -13,10 +13,10 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "oci/tar_header.h"
 #include "oci/tar_pax.h"
 
 enum {
-	TAR_BLOCK = 512,
 	TAR_MAX_EXTENSION = 1 << 20, /* bytes of one pax or long-name record */
 };
 

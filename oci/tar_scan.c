@@ -7,22 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of a header: offset and size. */
 enum {
-	NAME_AT = 0,
-	NAME_SIZE = 100,
-	SIZE_AT = 124,
-	NUMBER_SIZE = 12,
-	SUM_AT = 148,
-	SUM_SIZE = 8,
-	TYPE_AT = 156,
-	LINK_AT = 157,
-	LINK_SIZE = 100,
-	MAGIC_AT = 257,
-	PREFIX_AT = 345,
-	PREFIX_SIZE = 155,
-	GNU_MORE_AT = 482, /* old sparse files: another block of their map follows */
-	GNU_MORE_IN_MAP_AT = 504,
 	MAP_BLOCKS_MAX = 65536, /* of one sparse file */
 	RECORDS_MAX = 1 << 20,	/* bytes of the pax records of one member */
 	JOINTS_MAX = 64,	/* tars one after another */
@@ -75,60 +60,6 @@ static int too_big(const struct tar_scan *scan, const char *what, struct husk_er
 			 "a %s is larger than husk takes", what);
 }
 
-/* Octal, or base 256 for what octal cannot hold. */
-static bool parse_number(const unsigned char *field, size_t size, uint64_t *ret)
-{
-	uint64_t value = 0;
-	size_t i = 0;
-
-	if (field[0] & 0x80) {
-		if (field[0] & 0x40)
-			return false; /* negative */
-		value = field[0] & 0x3f;
-		for (i = 1; i < size; i++) {
-			if (value >> 54)
-				return false;
-			value = value << 8 | field[i];
-		}
-		*ret = value;
-		return true;
-	}
-	while (i < size && field[i] == ' ')
-		i++;
-	for (; i < size && field[i] >= '0' && field[i] <= '7'; i++)
-		value = value << 3 | (uint64_t)(field[i] - '0');
-	for (; i < size; i++)
-		if (field[i] != ' ' && field[i] != '\0')
-			return false;
-	*ret = value;
-	return true;
-}
-
-/* The sum over the header with its own field as blanks; some wrote it of signed bytes. */
-static bool sum_is_right(const unsigned char *header)
-{
-	int64_t plain = 0, with_sign = 0;
-	uint64_t told;
-
-	if (!parse_number(header + SUM_AT, SUM_SIZE, &told))
-		return false;
-	for (int i = 0; i < TAR_BLOCK; i++) {
-		bool own = i >= SUM_AT && i < SUM_AT + SUM_SIZE;
-
-		plain += own ? ' ' : header[i];
-		with_sign += own ? ' ' : (signed char)header[i];
-	}
-	return (int64_t)told == plain || (int64_t)told == with_sign;
-}
-
-static bool all_zero(const unsigned char *block)
-{
-	for (int i = 0; i < TAR_BLOCK; i++)
-		if (block[i] != 0)
-			return false;
-	return true;
-}
-
 /* All of size bytes, or HUSK_E_IMAGE. */
 static int read_whole(struct tar_scan *scan, uint64_t offset, void *data, size_t size,
 		      struct husk_error *err)
@@ -162,9 +93,9 @@ static int find_next_tar(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
 			return (int)n;
 		if (n < TAR_BLOCK)
 			return 0;
-		if (all_zero(header))
+		if (tar_is_zero(header))
 			continue;
-		if (!sum_is_right(header))
+		if (!tar_sum_is_right(header))
 			return 0;
 		if (scan->joint_count == JOINTS_MAX)
 			return too_big(scan, "number of tars in one file", err);
@@ -189,9 +120,9 @@ static int read_header(struct tar_scan *scan, unsigned char header[TAR_BLOCK],
 	if (n < TAR_BLOCK)
 		return bad(scan, scan->any ? "the tar is cut short" : "is not a tar",
 			   err);
-	if (all_zero(header))
+	if (tar_is_zero(header))
 		return find_next_tar(scan, header, err);
-	if (!sum_is_right(header))
+	if (!tar_sum_is_right(header))
 		return bad(scan,
 			   scan->any ? "the tar is damaged: a header's checksum is wrong"
 				     : "is not a tar",
@@ -327,7 +258,7 @@ static int skip_map(struct tar_scan *scan, const unsigned char *header, uint64_t
 		    struct husk_error *err)
 {
 	unsigned char block[TAR_BLOCK];
-	bool more = header[GNU_MORE_AT] != 0;
+	bool more = header[TAR_AT_SPARSE_MORE] != 0;
 
 	for (int i = 0; more; i++) {
 		int r = read_whole(scan, *offset, block, sizeof(block), err);
@@ -337,7 +268,7 @@ static int skip_map(struct tar_scan *scan, const unsigned char *header, uint64_t
 		if (i == MAP_BLOCKS_MAX)
 			return too_big(scan, "member's sparse map", err);
 		*offset += TAR_BLOCK;
-		more = block[GNU_MORE_IN_MAP_AT] != 0;
+		more = block[TAR_AT_SPARSE_AGAIN] != 0;
 	}
 	return 0;
 }
@@ -356,24 +287,24 @@ static uint64_t padded(uint64_t size)
 static int finish_entry(struct tar_scan *scan, const unsigned char *header, uint64_t size,
 			struct tar_entry *ret, struct husk_error *err)
 {
-	char type = (char)header[TYPE_AT];
+	char type = (char)header[TAR_AT_TYPE];
 	uint64_t offset = scan->at + TAR_BLOCK;
-	bool ustar = memcmp(header + MAGIC_AT, "ustar\0", 6) == 0;
+	const unsigned char *prefix = tar_prefix(header);
 	size_t end;
 	int r = 0;
 
 	if (!scan->has_name) {
 		scan->name[0] = '\0';
-		if (ustar && header[PREFIX_AT] != '\0') {
-			add_field(scan->name, header + PREFIX_AT, PREFIX_SIZE);
+		if (prefix) {
+			add_field(scan->name, prefix, TAR_PREFIX);
 			add_field(scan->name, (const unsigned char *)"/", 1);
 		}
-		add_field(scan->name, header + NAME_AT, NAME_SIZE);
+		add_field(scan->name, header + TAR_AT_NAME, TAR_NAME);
 	}
 	if (!scan->has_link) {
 		scan->link[0] = '\0';
 		if (type == '1' || type == '2')
-			add_field(scan->link, header + LINK_AT, LINK_SIZE);
+			add_field(scan->link, header + TAR_AT_LINK, TAR_NAME);
 	}
 	end = strlen(scan->name);
 	if (type == '\0' || type == '7' || type == '0') /* a slash: a directory of old */
@@ -435,10 +366,10 @@ int tar_scan_next(struct tar_scan *scan, struct tar_entry *ret, struct husk_erro
 			return r;
 		}
 		scan->any = true;
-		if (!parse_number(header + SIZE_AT, NUMBER_SIZE, &size) ||
+		if (tar_number(header + TAR_AT_SIZE, TAR_NUMBER, &size) < 0 ||
 		    size > TAR_SIZE_MAX)
 			return bad(scan, "a member's size is no number", err);
-		r = take_extra(scan, (char)header[TYPE_AT], size, err);
+		r = take_extra(scan, (char)header[TAR_AT_TYPE], size, err);
 		if (r < 0)
 			return r;
 		if (r == 0)

@@ -11,8 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-enum { TAR_BLOCK = 512 };
+#include "oci/tar_header.h"
 
 /* The bytes of the tar. Offsets never go back, but gaps between them are common. Returns
  * the count, fewer than asked only at the end; negative with err filled in. */

@@ -2,7 +2,7 @@
 #include "oci/tar_write.h"
 
 #include "base/fd.h"
-#include "oci/tar_scan.h"
+#include "oci/tar_header.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
  * which every reader of today takes. */
 #define OCTAL_MAX (((uint64_t)1 << 33) - 1)
 
-enum { RECORD_BLOCKS = 20, NAME_SIZE = 100, SIZE_AT = 124, SUM_AT = 148 };
+enum { RECORD_BLOCKS = 20 };
 
 static int put(struct tar_out *out, const void *data, size_t size, struct husk_error *err)
 {
@@ -45,21 +45,21 @@ static void make_header(const char *name, char type, uint64_t size, char block[T
 	unsigned sum = 0;
 
 	memset(block, 0, TAR_BLOCK);
-	memcpy(block, name, strnlen(name, NAME_SIZE));
+	memcpy(block, name, strnlen(name, TAR_NAME));
 	memcpy(block + 100, type == '5' ? "0000755" : "0000644", 7);
 	memcpy(block + 108, "0000000", 7);
 	memcpy(block + 116, "0000000", 7);
-	put_size(block + SIZE_AT, size);
+	put_size(block + TAR_AT_SIZE, size);
 	memcpy(block + 136, "00000000000", 11);
-	memset(block + SUM_AT, ' ', 8);
-	block[156] = type;
-	memcpy(block + 257, "ustar\00000", 8);
+	memset(block + TAR_AT_SUM, ' ', TAR_SUM);
+	block[TAR_AT_TYPE] = type;
+	memcpy(block + TAR_AT_MAGIC, "ustar\00000", 8);
 	memcpy(block + 329, "0000000", 7);
 	memcpy(block + 337, "0000000", 7);
 	for (int i = 0; i < TAR_BLOCK; i++)
 		sum += (unsigned char)block[i];
-	(void)snprintf(block + SUM_AT, 8, "%06o", sum);
-	block[SUM_AT + 7] = ' ';
+	(void)snprintf(block + TAR_AT_SUM, 8, "%06o", sum);
+	block[TAR_AT_SUM + 7] = ' ';
 }
 
 /* The name of a sha512 does not fit the header: a pax record before it has it whole. */
@@ -84,7 +84,7 @@ static int put_header(struct tar_out *out, const char *name, char type,
 	if (strlen(name) >= sizeof(out->name))
 		return error_set(err, HUSK_E_INVALID, out->where,
 				 "a member's name is too long: %s", name);
-	if (strlen(name) > NAME_SIZE)
+	if (strlen(name) > TAR_NAME)
 		r = put_long_name(out, name, err);
 	if (r < 0)
 		return r;

@@ -8,15 +8,13 @@ import zlib
 
 import build
 from build import Layer, runnable
-from documents_test import MIB, measured
+from documents_test import MEMORY, MIB, measured
 from harness import check, equal, test
 from tarball import END, d, entry, f, header, pax, tar
 from using import NAME, Store, done, refused
 
 WHO = ("root", "user")
 GIB = 1 << 30
-MEMORY = 200 << 20
-PULL_MEMORY = 64 << 20  # of every image that is taken
 
 
 def repeated(front, piece, count, behind=b""):
@@ -88,7 +86,7 @@ def layers_with_the_widest_windows(t):
     folder = build.layout(t.tmp / "wide", runnable(*layers))
     answer, peak = measured(t, Store(t), f"oci:{folder}")
     done(answer)
-    check(32 * MIB < peak < PULL_MEMORY, f"{peak} bytes of memory")
+    check(32 * MIB < peak < MEMORY, f"{peak} bytes of memory")
 
 
 @test(who=WHO)
