@@ -4,6 +4,7 @@
 #include "cli/escape.h"
 #include "cli/events.h"
 #include "cli/images.h"
+#include "cli/nearby.h"
 #include "cli/relay.h"
 #include "cli/running.h"
 #include "cli/say.h"
@@ -81,13 +82,28 @@ static int exit_code(const husk_result *result)
 	return husk_result_exit_code(result);
 }
 
-static int report_plain(const struct cli_settings *settings,
+/* The host's own programs can be looked through for one that was meant. */
+static void say_no_program(const struct cli_settings *settings, const struct cli_box *box,
+			   const husk_result *result)
+{
+	const char *image = settings->box.image, *hint = husk_result_hint(result);
+	char near[128];
+
+	if ((!hint || hint[0] == '\0') && box->argv && box->argv[0] && !box->language &&
+	    husk_result_exit_code(result) == 127 &&
+	    (!image || strcmp(image, "host") == 0) &&
+	    cli_nearby_program(box->argv[0], near, sizeof(near)))
+		hint = near;
+	cli_say(NULL, husk_result_exec_error(result), hint);
+}
+
+static int report_plain(const struct cli_settings *settings, const struct cli_box *box,
 			const struct cli_relay *relay, const husk_result *result)
 {
 	int fault = husk_result_fault(result);
 
 	if (husk_result_exec_error(result))
-		cli_say(NULL, husk_result_exec_error(result), husk_result_hint(result));
+		say_no_program(settings, box, result);
 	else if (fault != HUSK_FAULT_NONE && fault != HUSK_FAULT_CANCELLED)
 		say_fault(result);
 	if (settings->files)
@@ -126,13 +142,13 @@ static int explain(husk_session *session, const struct cli_box *box)
 	return r;
 }
 
-static int report(const struct cli_settings *settings, const struct cli_relay *relay,
-		  const husk_result *result)
+static int report(const struct cli_settings *settings, const struct cli_box *box,
+		  const struct cli_relay *relay, const husk_result *result)
 {
 	if (settings->json)
 		return report_json(result);
 	if (!settings->json_stream)
-		return report_plain(settings, relay, result);
+		return report_plain(settings, box, relay, result);
 	return relay->failed ? cli_say_write_failed("stdout", relay->failed)
 			     : exit_code(result);
 }
@@ -247,7 +263,7 @@ static int run_last(husk_session *session, const struct cli_settings *settings,
 	cli_signals_release();
 	if (r < 0)
 		return cli_say_error(&err);
-	r = report(settings, &relay, result);
+	r = report(settings, box, &relay, result);
 	(void)husk_result_free(result);
 	return r;
 }

@@ -262,3 +262,19 @@ def leftovers_of_a_callers_configuration(t):
 
 def strip_ids(plan):
     return [line for line in plan.splitlines() if not line.startswith("ids ")]
+
+
+@test
+def a_misspelt_program_is_guessed(t):
+    """Among the host's own; what is no slip gets no guess, and what a program prints is its
+    own."""
+    for typed, meant in (("bsah", "bash"), ("grpe", "grep")):
+        done = t.husk("run", *limits(t), "--", typed)
+        equal((done.status, done.stdout), (127, b""), typed)
+        contains(done.err, f"hint: did you mean {meant}?\n")
+    for typed in ("qqqqqqq", "./bsah", "x"):
+        done = t.husk("run", *limits(t), "--", typed)
+        equal(done.status, 127, typed)
+        check("did you mean" not in done.err, done.err)
+    done = t.husk("run", *limits(t), "--", "sh", "-c", "exit 127")
+    equal((done.status, done.err), (127, ""), "a program's own 127")
