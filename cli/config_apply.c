@@ -2,6 +2,7 @@
 /* One layer: the options of an object, through the setters of the option table. */
 #include "cli/config.h"
 
+#include "cli/escape.h"
 #include "cli/say.h"
 #include "cli/suggest.h"
 
@@ -66,6 +67,7 @@ static int set(const struct layer *layer, const struct cli_config_place *place,
 {
 	struct cli_settings *settings = layer->settings;
 	struct husk_error err = {0};
+	char hint[sizeof(err.hint)];
 	int r;
 
 	if (check_path(place, option, word, layer->err) < 0)
@@ -81,7 +83,8 @@ static int set(const struct layer *layer, const struct cli_config_place *place,
 		return 0;
 	(void)cli_config_refuse(place, layer->err, "%s", err.message);
 	layer->err->code = err.code;
-	cli_error_hint(layer->err, "%s", err.hint);
+	(void)cli_escape(hint, sizeof(hint), err.hint, strlen(err.hint), 0);
+	cli_error_hint(layer->err, "%s", hint);
 	return r;
 }
 
