@@ -215,7 +215,7 @@ static int passed(const struct cli_config_note *note, const char *name, const ch
 	char where[sizeof(err->where)];
 
 	cli_config_where(place, where, sizeof(where));
-	(void)cli_error(err, note ? note->where : name,
+	(void)cli_error(err, note ? note->where : "--image",
 			"%s%s%.200s: not within the ceiling of %.100s (ceilings.%s in "
 			"%s)",
 			note && note->key ? note->key : "", note && note->key ? ": " : "",

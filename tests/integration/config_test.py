@@ -250,6 +250,10 @@ def ceilings_are_the_administrators(t):
     place.of_user(defaults={"memory": "2g"})
     place.of_admin(ceilings={"memory": "1g"})
     refused(place.run(), f"husk: {place.user}:3: defaults.memory: 2g: not within")
+    # A default image cannot be lowered.
+    place.of_admin(ceilings={"images": ["r.example/*"]}).of_user()
+    refused(place.run(), "husk: --image: host: not within the ceiling of r.example/* ")
+    place.of_admin(ceilings={"memory": "1g"})
     # Whatever the user's file is, that of the administrator holds.
     refused(place.run("--memory", "2g", env={"HUSK_CONFIG": ""}), "--memory: 2g: not within")
 
