@@ -54,7 +54,6 @@ else
 $(error VARIANT is one of release, hooks, asan, tsan, coverage, fuzz)
 endif
 CPPFLAGS += -D_GNU_SOURCE -DHUSK_VERSION='"$(VERSION)"' -DHUSK_LIBDIR='"$(LIBDIR)"' \
-	-DHUSK_DATADIR='"$(PREFIX)/share/husk"' \
 	-I. -Iinclude -I$(GEN)
 # The folder that it was built in leaves no trace: the same sources make the same bytes.
 CFLAGS   += -ffile-prefix-map=$(CURDIR)=. -std=gnu17 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread
