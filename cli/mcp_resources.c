@@ -50,10 +50,19 @@ static int hex(char digit)
 	return at ? (int)(at - digits) : -1;
 }
 
+/* The byte of "%XX"; -1 where these are no two digits. */
+static int two_digits(const char *text)
+{
+	int high = hex(text[0]), low = high < 0 ? -1 : hex(text[1]);
+
+	return low < 0 ? -1 : high * 16 + low;
+}
+
 /* The path of a URI of ours; NULL where it is none. Heap. */
 static char *from_uri(const char *uri)
 {
 	char *path, *to;
+	int byte;
 
 	if (strncmp(uri, scheme, sizeof(scheme) - 1) != 0 ||
 	    strlen(uri) > sizeof(scheme) + (size_t)PATH_MAX_BYTES * 3)
@@ -64,12 +73,12 @@ static char *from_uri(const char *uri)
 			*to++ = *from;
 			continue;
 		}
-		if (hex(from[1]) < 0 || hex(from[2]) < 0 ||
-		    (hex(from[1]) == 0 && hex(from[2]) == 0)) {
+		byte = two_digits(from + 1);
+		if (byte <= 0) {
 			free(path);
 			return NULL;
 		}
-		*to++ = (char)(hex(from[1]) << 4 | hex(from[2]));
+		*to++ = (char)byte;
 		from += 2;
 	}
 	if (to)

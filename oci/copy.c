@@ -67,7 +67,7 @@ static void copy_attributes(int from, int to)
 	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1) {
 		ssize_t n;
 
-		if (strncmp(names + at, "user.", 5))
+		if (strncmp(names + at, "user.", 5) != 0)
 			continue;
 		n = fgetxattr(from, names + at, value, LIST);
 		if (n >= 0)

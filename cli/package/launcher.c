@@ -16,7 +16,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { CANNOT = 125, FIXED = 6 };
+enum { CANNOT = 125, FIXED = 6, WORDS_MAX = 262144 };
 
 static char loader[PATH_MAX + 16], libraries[PATH_MAX + 16], command[PATH_MAX + 32];
 
@@ -50,9 +50,14 @@ static int find_top(char top[PATH_MAX])
 
 int main(int argc, char **argv)
 {
-	char top[PATH_MAX], **words = calloc((size_t)argc + FIXED + 1, sizeof(char *));
+	static char *words[WORDS_MAX + 1];
+	char top[PATH_MAX];
 
-	if (!words || find_top(top) < 0)
+	if (argc > WORDS_MAX - FIXED) {
+		errno = E2BIG;
+		return fail("the command line");
+	}
+	if (find_top(top) < 0)
 		return fail("its place cannot be found");
 	(void)snprintf(loader, sizeof(loader), "%s/lib/ld.so", top);
 	(void)snprintf(libraries, sizeof(libraries), "%s/lib", top);
