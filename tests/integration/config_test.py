@@ -258,6 +258,17 @@ def ceilings_are_the_administrators(t):
     refused(place.run("--memory", "2g", env={"HUSK_CONFIG": ""}), "--memory: 2g: not within")
 
 
+@test(who=("root", "userns"))
+def the_file_of_this_host(t):
+    """An /etc of the test's own, in a mount namespace: also in builds without hooks."""
+    script = """mount -t tmpfs none /etc && mkdir /etc/husk &&
+        echo '{"defaults": {"pids": 77}}' >/etc/husk/config.json && exec "$0" config show"""
+    done = t.run(["unshare", "--mount", "sh", "-c", script, t.command])
+    equal(done.status, 0, done)
+    check(["pids", "77", "file,", "/etc/husk/config.json:1"]
+          in [line.split() for line in done.out.splitlines()], done)
+
+
 @test(needs=("hooks",))
 def show_says_where_from(t):
     place = Place(t)
