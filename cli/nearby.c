@@ -41,7 +41,7 @@ static void look_through(const char *folder, const char *typed, unsigned *distan
 		    (near.distance == *distance && strlen(entry->d_name) >= strlen(best)))
 			continue;
 		*distance = near.distance;
-		(void)snprintf(best, NAME_SIZE, "%s", entry->d_name);
+		memcpy(best, entry->d_name, strlen(entry->d_name) + 1);
 	}
 	if (dir)
 		(void)closedir(dir);
