@@ -203,14 +203,15 @@ static int call_with_events(husk_session *session, const struct cli_settings *se
 			    struct cli_relay *relay, husk_result **ret_result,
 			    struct husk_error *err)
 {
+	struct husk_call own = *call;
 	struct cli_events events;
 	int r;
 
-	call->on_output = cli_events_output;
-	call->user = &events;
-	call->skip_files = 0;
+	own.on_output = cli_events_output;
+	own.user = &events;
+	own.skip_files = 0;
 	(void)cli_events_start(&events, relay, box->verb, settings->name);
-	r = call_program(session, box, call, ret_result, err);
+	r = call_program(session, box, &own, ret_result, err);
 	if (r == 0)
 		(void)cli_events_end(&events, *ret_result);
 	return r;

@@ -45,7 +45,7 @@ bool cli_json_base64_decode(const char *text, size_t size, char **ret, size_t *r
 		return false;
 	while (padding < 2 && padding < size && text[size - 1 - padding] == '=')
 		padding++;
-	data = to = malloc(size / 4 * 3 + 1);
+	data = to = calloc(1, size / 4 * 3 + 1);
 	if (!data)
 		return false;
 	for (size_t i = 0; i < size; i++) {

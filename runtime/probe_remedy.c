@@ -256,7 +256,8 @@ const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int err
 		return mount_remedy(facts, step, error);
 	case STEP_WORKDIR:
 		return "the working directory must exist in the image or in the "
-		       "workspace";
+		       "workspace; --workdir (workdir of a call) names another one, such "
+		       "as /workspace";
 	case STEP_TERMINAL:
 		return terminal_remedy(facts, step, error);
 	case STEP_SECCOMP:

@@ -19,7 +19,7 @@ static int home_of_caller(char **ret, struct husk_error *err)
 {
 	FILE *file = fopen("/etc/passwd", "re");
 	char text[PASSWD_TEXT], *home = NULL;
-	struct passwd entry, *found;
+	struct passwd entry = {0}, *found;
 	int r = 0;
 
 	if (!file && (errno == ENOENT || errno == EACCES))

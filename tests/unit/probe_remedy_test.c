@@ -175,6 +175,7 @@ static void steps_have_remedies_of_their_own(void **state)
 	has(&facts, STEP_OPEN_TREE, ENOENT, "new session");
 	has(&facts, STEP_MOUNT_TREE, ENOENT, "mount target");
 	has(&facts, STEP_WORKDIR, ENOENT, "working directory");
+	has(&facts, STEP_WORKDIR, ENOENT, "--workdir");
 	has(&facts, STEP_SECCOMP, EINVAL, "CONFIG_SECCOMP_FILTER");
 	has(&facts, STEP_PIPES, EMFILE, "ulimit -n");
 	has(&facts, STEP_PLAN, ENFILE, "fs.file-max");
