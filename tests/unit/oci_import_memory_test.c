@@ -16,15 +16,6 @@ static void every_allocation_fails_once(void **state)
 
 #else
 
-static unsigned long open_descriptors(void)
-{
-	unsigned long bits = 0;
-
-	for (int fd = 0; fd < 64; fd++)
-		bits |= (unsigned long)(fcntl(fd, F_GETFD) >= 0) << fd;
-	return bits;
-}
-
 /* One call of the door; what it gave is released. 0 or the error. */
 struct job {
 	const char *what, *argument, *reference;

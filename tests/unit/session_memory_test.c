@@ -23,15 +23,6 @@ static void every_allocation_fails_once(void **state)
 
 enum { LEVELS = 40 };
 
-static unsigned long open_descriptors(void)
-{
-	unsigned long bits = 0;
-
-	for (int fd = 0; fd < 64; fd++)
-		bits |= (unsigned long)(fcntl(fd, F_GETFD) >= 0) << fd;
-	return bits;
-}
-
 /* The call may fail for want of memory, and for nothing else. */
 #define ALLOCATING(call)                                     \
 	({                                                   \
