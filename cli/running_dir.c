@@ -38,18 +38,32 @@ static int open_below(const char *base, const char *name, bool is_shared, bool m
 	return dir;
 }
 
+/* One that the caller cannot trust is passed over; of one that can be, nothing else takes
+ * the place, so that `husk ps` looks where `husk run` has written. */
+static bool is_usable(const char *base)
+{
+	int fd =
+	    base && base[0] == '/' ? open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	bool usable = fd >= 0 && is_private(fd);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return usable;
+}
+
 int cli_running_dir(bool make)
 {
 	const char *base = cli_settings_variable("XDG_RUNTIME_DIR");
 	char name[40];
-	int dir = -1;
+	int dir;
 
-	if (base && base[0] == '/')
-		dir = open_below(base, "husk", false, make);
-	if (dir < 0 && geteuid() == 0)
+	if (is_usable(base))
+		return open_below(base, "husk", false, make);
+	if (geteuid() == 0) {
 		dir = open_below("/run", "husk", false, make);
-	if (dir >= 0)
-		return dir;
+		if (dir >= 0)
+			return dir;
+	}
 	(void)snprintf(name, sizeof(name), "husk-run-%u", (unsigned)geteuid());
 	return open_below("/tmp", name, true, make);
 }
