@@ -141,20 +141,26 @@ static const char *holds_manager(const struct source *source)
 	return NULL;
 }
 
+/* how: what the source has to do with path; NULL where it is path. */
 static int refuse(const struct source *source, const char *path, const char *reason,
 		  const char *how, struct husk_error *err)
 {
 	char where[160];
 
 	(void)snprintf(where, sizeof(where), "mount of %.120s", source->path);
-	error_set(err, HUSK_E_MOUNT_REFUSED, where, "%s %s: %s", how, path, reason);
+	if (how)
+		error_set(err, HUSK_E_MOUNT_REFUSED, where, "refused: it %s %s (%s)", how,
+			  path, reason);
+	else
+		error_set(err, HUSK_E_MOUNT_REFUSED, where, "refused: %s", reason);
 	error_hint(err,
 		   "copy what the box needs into a directory of its own and mount that");
 	return HUSK_E_MOUNT_REFUSED;
 }
 
+/* inside: look also at what the source holds. */
 static int check_against(const struct source *source, const struct refused *row,
-			 struct husk_error *err)
+			 bool inside, struct husk_error *err)
 {
 	struct stat mine, theirs;
 	int fd;
@@ -164,14 +170,13 @@ static int check_against(const struct source *source, const struct refused *row,
 	if (stat(row->path, &theirs) < 0)
 		return 0; /* not on this host */
 	if (same(&mine, &theirs))
-		return refuse(source, row->path, row->reason, "it is", err);
-	if (source->directory && contains(&mine, row->path))
-		return refuse(source, row->path, row->reason, "it contains", err);
+		return refuse(source, row->path, row->reason, NULL, err);
+	if (inside && source->directory && contains(&mine, row->path))
+		return refuse(source, row->path, row->reason, "contains", err);
 	if (row->below) {
 		fd = open_directory_of(source->path);
 		if (fd >= 0 && on_the_way_up(fd, &theirs))
-			return refuse(source, row->path, row->reason, "it lies below",
-				      err);
+			return refuse(source, row->path, row->reason, "lies below", err);
 	}
 	return 0;
 }
@@ -184,21 +189,21 @@ int source_check(const struct source *source, const char *home, const char *cons
 	int r = 0;
 
 	if (socket)
-		return refuse(source, socket, "it gives control over the host",
-			      "it holds", err);
+		return refuse(source, socket, "it gives control over the host", "holds",
+			      err);
 
 	for (size_t i = 0; i < sizeof(refused_sources) / sizeof(refused_sources[0]);
 	     i++) {
-		r = check_against(source, &refused_sources[i], err);
+		r = check_against(source, &refused_sources[i], true, err);
 		if (r < 0)
 			return r;
 	}
 	if (home && home[0] == '/' && home[1] != '\0')
-		r = check_against(source, &caller, err);
+		r = check_against(source, &caller, true, err);
 	for (size_t i = 0; r == 0 && extra && extra[i]; i++) {
 		const struct refused own = {extra[i], true, "it belongs to husk itself"};
 
-		r = check_against(source, &own, err);
+		r = check_against(source, &own, true, err);
 	}
 	return r;
 }
@@ -238,7 +243,7 @@ int source_check_new(const char *path, struct husk_error *err)
 	for (size_t i = 0;
 	     r == 0 && i < sizeof(refused_sources) / sizeof(refused_sources[0]); i++) {
 		if (refused_sources[i].below)
-			r = check_against(&parent, &refused_sources[i], err);
+			r = check_against(&parent, &refused_sources[i], false, err);
 	}
 	source_deinit(&parent);
 	return r;

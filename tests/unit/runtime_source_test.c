@@ -158,6 +158,19 @@ static void test_only_files_and_directories(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* A directory that is yet to be made holds nothing: what counts is below what it will be.
+ */
+static void test_new_directories(void **state)
+{
+	(void)state;
+	assert_int_equal(source_check_new("/husk-not-there", NULL), 0);
+	assert_int_equal(source_check_new("/husk-not-there/below", NULL), 0);
+	assert_int_equal(source_check_new("/proc/husk-not-there", NULL),
+			 HUSK_E_MOUNT_REFUSED);
+	assert_int_equal(source_check_new("/sys/kernel/husk-not-there/below", NULL),
+			 HUSK_E_MOUNT_REFUSED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +179,7 @@ int main(void)
 	    cmocka_unit_test(test_refused_by_identity),
 	    cmocka_unit_test(test_links_and_homes),
 	    cmocka_unit_test(test_only_files_and_directories),
+	    cmocka_unit_test(test_new_directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
