@@ -83,12 +83,12 @@ $(OBJ)/%.o: %.c | $(GEN)/version.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# The prefix is compiled in: what was built for another one is built again.
+# The prefix is compiled in, into one file: it is built again for another one.
 .PHONY: FORCE
 $(GEN)/prefix: FORCE
 	@mkdir -p $(@D)
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR)' >$@
-$(LIB_OBJ) $(OUT)/husk.pc: $(GEN)/prefix
+$(OBJ)/runtime/init_image.o $(OUT)/husk.pc: $(GEN)/prefix
 
 $(GEN)/version.h: Makefile
 	@mkdir -p $(@D)
