@@ -183,7 +183,8 @@ int http_failure(const struct url *url, const struct wire_failure *failure,
 		rc = error_set(err, HUSK_E_REGISTRY, url->authority,
 			       "its name cannot be resolved");
 		error_hint(err, "look at the spelling and at this machine's name "
-				"servers (/etc/resolv.conf)");
+				"servers (/etc/resolv.conf); an image that is a file "
+				"needs no network: husk image import FILE");
 		return rc;
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		return error_set(err, HUSK_E_REGISTRY, url->authority,

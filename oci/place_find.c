@@ -218,8 +218,11 @@ int places_missing(struct places *places, const char *text, const struct target 
 				"no such image in the store: %s%s%s", safe,
 				near[0] ? "; there is " : "", near);
 	if (!target->is_name && target->file == IMPORT_ANY)
-		error_hint(err, "husk image list shows what is there");
+		error_hint(err, "husk image ls shows what is there");
 	else
-		error_hint(err, "husk pull %s, or run it with --pull missing", safe);
+		error_hint(err,
+			   "husk pull %s fetches it, and so does --pull missing; husk "
+			   "image ls shows what is there",
+			   safe);
 	return HUSK_E_IMAGE;
 }

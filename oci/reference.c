@@ -280,9 +280,14 @@ static int refuse_component(const char *where, const char *text, struct husk_err
 	char part[REFERENCE_NAME], shown[REFERENCE_NAME], bad[16];
 	int rc;
 
-	if (size == 0)
-		return error_set(err, HUSK_E_INVALID, where,
-				 "has an empty component (a slash too many)");
+	if (size == 0) {
+		rc = error_set(err, HUSK_E_INVALID, where,
+			       "has an empty component (a slash too many)");
+		if (where[0] == '/')
+			error_hint(err, "a path is written dir:PATH, oci:PATH, "
+					"oci-archive:PATH or docker-archive:PATH");
+		return rc;
+	}
 	if (good < size) {
 		/* The whole character, where it has more bytes than one. */
 		size_t bytes = 1;

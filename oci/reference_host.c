@@ -91,10 +91,15 @@ int reference_check_host(const char *domain, const char *where, struct husk_erro
 	if (!is_port(port))
 		return error_set(err, HUSK_E_INVALID, where,
 				 "has a registry whose port is no number of 1 to 65535");
-	if (*domain != '[' && !is_domain_name(host))
-		return error_set(err, HUSK_E_INVALID, where,
-				 "has a registry that is no host name: letters, digits "
-				 "and '-' between dots make one");
+	if (*domain != '[' && !is_domain_name(host)) {
+		int rc = error_set(err, HUSK_E_INVALID, where,
+				   "has a registry that is no host name: letters, digits "
+				   "and '-' between dots make one");
+
+		error_hint(err, "a path is written dir:PATH, oci:PATH, oci-archive:PATH "
+				"or docker-archive:PATH");
+		return rc;
+	}
 	return 0;
 }
 
