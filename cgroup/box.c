@@ -43,7 +43,10 @@ static int cannot(const struct cgroup_place *place, enum cgroup_controller contr
 	(void)error_set(err, HUSK_E_SYSTEM, where, "cannot be enforced: %s", text);
 	if (err)
 		err->sys_errno = obstacle->sys_errno;
-	error_hint(err, "%s; or ask for best-effort limits", remedy);
+	error_hint(err,
+		   "%s; or run without what cannot be had: --limits best-effort "
+		   "(C: HUSK_LIMITS_BEST_EFFORT, Python: enforce_limits=False)",
+		   remedy);
 	return HUSK_E_SYSTEM;
 }
 
