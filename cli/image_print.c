@@ -116,6 +116,7 @@ int cli_images_json(FILE *out, const husk_images *images)
 
 /* -- details ------------------------------------------------------------------------ */
 
+static void put_body(FILE *out, int depth, json_t *value);
 static void put_value(FILE *out, int depth, const char *name, json_t *value);
 
 static void put_label(FILE *out, int depth, const char *name)
@@ -148,12 +149,8 @@ static void put_list(FILE *out, int depth, const json_t *list)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *value = json_array_get(list, i);
 
-		if (json_is_object(value) || json_is_array(value)) {
-			put_value(out, depth, "-", value);
-			continue;
-		}
 		(void)fprintf(out, "%*s-", 2 * depth, "");
-		put_scalar(out, value);
+		put_body(out, depth, value);
 	}
 }
 
@@ -165,10 +162,15 @@ static void put_object(FILE *out, int depth, json_t *object)
 			  json_object_iter_value(at));
 }
 
-/* The library's JSON is of bounded depth. */
 static void put_value(FILE *out, int depth, const char *name, json_t *value)
 {
 	put_label(out, depth, name);
+	put_body(out, depth, value);
+}
+
+/* What comes after its label. The library's JSON is of bounded depth. */
+static void put_body(FILE *out, int depth, json_t *value)
+{
 	if (json_is_object(value) && json_object_size(value) > 0) {
 		(void)fputc('\n', out);
 		put_object(out, depth + 1, value);
