@@ -125,6 +125,23 @@ int cli_images_finish(struct cli_settings *settings, struct husk_error *err)
 	return 0;
 }
 
+/* Who names a file that is there did not mean a registry. */
+static void hint_file(const char *image, struct husk_error *err)
+{
+	struct stat st;
+
+	if (!image || stat(image, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		cli_error_hint(
+		    err, "for the directory %.200s write dir: or oci: before it", image);
+	else if (S_ISREG(st.st_mode))
+		cli_error_hint(err,
+			       "for the file %.200s write oci-archive: or "
+			       "docker-archive: before it, or `husk image import` it",
+			       image);
+}
+
 int cli_session_open(struct cli_settings *settings, husk_cancel *cancel,
 		     husk_session **ret_session, struct husk_error *err)
 {
@@ -140,5 +157,7 @@ int cli_session_open(struct cli_settings *settings, husk_cancel *cancel,
 	settings->images.cancel = cancel;
 	r = husk_session_open(&settings->box, ret_session, err);
 	cli_progress_clear(&progress);
+	if (r == HUSK_E_IMAGE || r == HUSK_E_REGISTRY)
+		hint_file(settings->box.image, err);
 	return r;
 }

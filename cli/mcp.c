@@ -136,6 +136,24 @@ static int serve(struct mcp *mcp)
 	return 0;
 }
 
+/* A host where no box starts is told of at once, where the client keeps its log; the
+ * calls say the same to the model. */
+static void try_box(const struct mcp *mcp)
+{
+	static const char *const argv[] = {"true", NULL};
+	husk_result *result = NULL;
+	struct husk_error err = {0};
+	HUSK_CALL(call);
+
+	call.discard_output = call.skip_files = 1;
+	if (husk_session_run(mcp->place->session, argv, &call, &result, &err) < 0)
+		(void)cli_say_error(&err);
+	else if (husk_result_fault(result) == HUSK_FAULT_STARTUP_FAILED)
+		cli_say("no box can be started", husk_result_fault_message(result),
+			husk_result_hint(result));
+	(void)husk_result_free(result);
+}
+
 static int run_server(struct cli_settings *settings, struct husk_error *err)
 {
 	struct mcp mcp = {.settings = settings};
@@ -146,6 +164,7 @@ static int run_server(struct cli_settings *settings, struct husk_error *err)
 	pthread_cond_init(&mcp.idle, NULL);
 	r = mcp_place_open(&mcp, err);
 	if (r == 0) {
+		try_box(&mcp);
 		r = serve(&mcp);
 		if (r < 0)
 			(void)cli_error(err, "stdin", "cannot be read: %s", strerror(-r));

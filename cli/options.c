@@ -327,8 +327,8 @@ static const char *const pull_words[] = {[HUSK_PULL_MISSING] = "missing",
 static const char *const network_words[] = {"none", "host", NULL};
 
 static const struct cli_option options[] = {
-    {"all", 0, CLI_VERB_STOP, NULL, NULL, "End every box of yours", NULL, AT(all),
-     set_flag},
+    {"all", 0, CLI_VERB_STOP, NULL, NULL,
+     "End every box of yours, those of other terminals too", NULL, AT(all), set_flag},
     {"authfile", 0, PULL, "FILE", NULL,
      "Take the registry's credentials from FILE (as in Docker's config.json) and from "
      "nowhere else",

@@ -442,6 +442,26 @@ def a_client_that_goes_takes_all_with_it(t):
     equal(process.wait(60 * t.patience) in (0, 141), True, "status")
 
 
+@test(who=("user", "userns"))
+def a_host_without_caps_is_told_of_at_the_start(t):
+    """In the client's log, and in the answer of each call."""
+    messages = [{"id": 1, "method": "initialize", "params": {"protocolVersion": LEGACY}},
+                {"id": 2, "method": "tools/call", "params": {
+                    "name": "run_code", "arguments": {"code": "print(1)"}}}]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **m}) + "\n" for m in messages)
+    done = t.run([t.command, "mcp"], stdin=lines.encode())
+    equal(done.status, 0, "end")
+    if not limits(t):
+        equal(done.err, "", "caps hold here")
+        return
+    contains(done.err, "no box can be started")
+    contains(done.err, "hint:")
+    answer = json.loads(done.stdout.splitlines()[-1])["result"]
+    equal((answer["isError"], answer["structuredContent"]["fault"]["type"]),
+          (True, "startup_failed"), "the call")
+    contains(text(answer), "hint:")
+
+
 @test
 def options_are_checked_before(t):
     for words, part in ((["--timeout", "0"], "--timeout"), (["--json"], "--json"),
