@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "oci/bounds.h"
 #include "oci/import_docker.h"
 #include "oci/import_source.h"
 #include "oci/import_stream.h"
@@ -315,6 +316,12 @@ int import_hash_member(const struct member *member, const char *path, int cancel
 
 	if (!chunk)
 		return error_oom(err, path);
+	/* A sparse file has terabytes at no cost to who made it. */
+	if (member->size > OCI_MAX_BLOB)
+		return error_set(
+		    err, HUSK_E_TOO_BIG, path,
+		    "%llu bytes are more than the %llu that a layer may have",
+		    (unsigned long long)member->size, (unsigned long long)OCI_MAX_BLOB);
 	r = digest_run_new(DIGEST_SHA256, &run, err);
 	for (uint64_t at = 0; r == 0 && at < member->size; at += CHUNK) {
 		uint64_t rest = member->size - at;

@@ -160,3 +160,14 @@ def end_marks_in_the_middle(t):
         return
     check(not (store.root_of(image) / "hidden").exists(), "unpacked behind the end")
     equal(store.sh(NAME, "cat /x")["stdout"], "1")
+
+
+@test(who=WHO)
+def a_sparse_file_of_terabytes(t):
+    """It costs nothing to make and hours to hash: its size alone is reason enough."""
+    path = t.tmp / "sparse.tar"
+    path.write_bytes(header("big", size=1 << 40))
+    os.truncate(path, (1 << 40) + 2048)
+    store = Store(t)
+    refused(store.husk("image", "import", path, "made/here"), "bytes")
+    equal(store.unpacked(), [], "left")
