@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 64, COMMAND_MAX = 200 };
+enum { TRIES = 64, BRIEFLY_NS = 1000000, COMMAND_MAX = 200 };
 
 bool cli_running_is_name(const char *name)
 {
@@ -25,6 +25,18 @@ bool cli_running_is_name(const char *name)
 	return size > 0 && size < CLI_RUNNING_NAME && strchr(letters, name[0]) &&
 	       strspn(name + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				"0123456789-_.") == size - 1;
+}
+
+/* A read lock is that of a husk which is about to remove an entry of a dead one. */
+static bool is_swept(int fd)
+{
+	static const struct timespec briefly = {.tv_nsec = BRIEFLY_NS};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_WRLCK)
+		return false;
+	(void)nanosleep(&briefly, NULL);
+	return true;
 }
 
 /* Open and lock the entry; 0, -EAGAIN where another husk holds it, or -errno. One that
@@ -45,7 +57,7 @@ static int take(struct cli_running *running)
 			0 &&
 		    held.st_ino == named.st_ino)
 			return 0;
-		if (errno == EACCES || errno == EAGAIN)
+		if ((errno == EACCES || errno == EAGAIN) && !is_swept(running->fd))
 			i = TRIES;
 		(void)close(running->fd);
 		running->fd = -1;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,10 +23,24 @@ static const char ending[] = ".json";
  * nobody whom we can see. *ret_held: somebody holds it. */
 static pid_t holder(int fd, bool *ret_held)
 {
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	/* Conflicts with the lock of who runs a box, not with that of who sweeps. */
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 
 	*ret_held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 	return *ret_held && lock.l_pid > 0 ? lock.l_pid : 0;
+}
+
+/* Its husk was killed. While the lock is held nobody can take the entry for their own,
+ * so that it is not one of somebody who has just done that. */
+static void sweep(int dir, const char *file, int fd)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	struct stat held, named;
+
+	if (fcntl(fd, F_SETLK, &lock) == 0 && fstat(fd, &held) == 0 &&
+	    fstatat(dir, file, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    held.st_ino == named.st_ino)
+		(void)unlinkat(dir, file, 0);
 }
 
 static int open_entry(int dir, const char *file)
@@ -71,7 +86,7 @@ static json_t *look_at(int dir, const char *file)
 	if (held)
 		entry = read_entry(fd, name, pid);
 	else
-		(void)unlinkat(dir, file, 0); /* its husk was killed */
+		sweep(dir, file, fd);
 	(void)close(fd);
 	return entry;
 }

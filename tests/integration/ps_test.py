@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`husk ps` and `husk stop`: who runs is told by the kernel's locks, never by numbers."""
 
+import fcntl
 import json
 import os
 import signal
@@ -100,6 +101,20 @@ def a_killed_husk_leaves_no_entry(t):
     check(not (t.tmp / "run" / "husk" / "dead.json").exists(), "its file is gone")
     equal(t.husk("run", *limits(t), "--name", "dead", "--", "true", env=runtime(t)).status,
           0, "the name is free")
+
+
+@test
+def a_sweeper_is_no_box(t):
+    """Who removes the entry of a dead husk has it locked, for reading, while it does so."""
+    folder = t.tmp / "run" / "husk"
+    runtime(t)
+    folder.mkdir(mode=0o700)
+    with open(folder / "x.json", "w+b") as entry:
+        fcntl.lockf(entry, fcntl.LOCK_SH)
+        equal(listed(t), [], "list")
+        check(not (folder / "x.json").exists(), "two may remove it")
+        equal(t.husk("run", *limits(t), "--name", "x", "--", "true", env=runtime(t)).status, 0,
+              "the name is free")
 
 
 @test
