@@ -55,6 +55,33 @@ static void on_stop(int number)
 	errno = saved;
 }
 
+/* What ends husk without a word: the terminal is given back all the same. */
+static void on_death(int number)
+{
+	if (terminal.raw)
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
+	(void)raise(number); /* SA_RESETHAND, SA_NODEFER: now as usual */
+}
+
+static const int deaths[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1,   SIGUSR2, SIGXCPU,
+			     SIGXFSZ, SIGPROF, SIGIO,	SIGVTALRM, SIGSEGV, SIGBUS};
+
+static void watch_deaths(bool watch)
+{
+	struct sigaction action = {.sa_handler = on_death,
+				   .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(deaths[0]); i++) {
+		if (sigaction(deaths[i], NULL, &old) < 0)
+			continue;
+		if (watch && old.sa_handler == SIG_DFL)
+			(void)sigaction(deaths[i], &action, NULL);
+		else if (!watch && old.sa_handler == on_death)
+			(void)signal(deaths[i], SIG_DFL);
+	}
+}
+
 static void handle(int number, void (*handler)(int))
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
@@ -100,6 +127,7 @@ void cli_terminal_take(struct husk_call *call, bool typing)
 		call->resize_fd = terminal.sizes[0];
 		handle(SIGWINCH, on_resize);
 	}
+	watch_deaths(true);
 	if (typing)
 		go_raw();
 	handle(SIGTSTP, on_stop);
@@ -120,6 +148,7 @@ void cli_terminal_release(void)
 	if (terminal.raw)
 		(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal.before);
 	terminal.raw = 0;
+	watch_deaths(false);
 	terminal.fd = -1;
 	for (int i = 0; i < 2; i++) {
 		if (terminal.sizes[i] >= 0)

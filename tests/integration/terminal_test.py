@@ -112,6 +112,13 @@ def the_callers_terminal_is_restored(t):
             s.signal(number)
             equal(s.ends(), 128 + number, str(number))
             s.is_as_before()
+    for number in (signal.SIGQUIT, signal.SIGUSR1, signal.SIGALRM):  # which husk knows nothing of
+        with Screen(t, "run", *limits(t), "-it", "--", "sh", "-c",
+                    "stty raw; echo ready; sleep 1000") as s:
+            s.sees("ready")
+            s.signal(number)
+            equal(s.ends(), -number, str(number))
+            s.is_as_before()
 
 
 @test
