@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN, ESCAPE, CSI, PRIVATE };
+enum { PLAIN, ESCAPE, CSI, PRIVATE, STRING, COMMAND };
+
+/* Both end a sequence or a string without effect. */
+enum { CAN = 0x18, SUB = 0x1a };
 
 /* In the order in which they are to be undone. */
 static const struct {
@@ -12,11 +15,16 @@ static const struct {
 	bool fresh; /* set on a fresh terminal */
 } modes[CLI_SCREEN_MODES] = {
     {1, false}, /* cursor keys send other codes */
-    {9, false}, /* mouse reports, in six dialects */
+    {5, false}, /* black on white */
+    {6, false}, /* the top is that of the margins */
+    {7, true},	/* lines wrap */
+    {9, false}, /* mouse reports, in dialects */
     {1000, false}, {1002, false}, {1003, false},
-    {1005, false}, {1006, false}, {2004, false}, /* pasted text is bracketed */
-    {25, true},					 /* the cursor is seen */
-    {47, false}, /* the alternate screen, in three dialects */
+    {1004, false}, /* the window's focus is typed */
+    {1005, false}, {1006, false}, {1015, false},
+    {1016, false}, {2004, false}, /* pasted text is bracketed */
+    {25, true},			  /* the cursor is seen */
+    {47, false},		  /* the alternate screen, in three dialects */
     {1047, false}, {1049, false},
 };
 
@@ -64,17 +72,29 @@ static void see_sequence(struct cli_screen *screen, char c)
 	screen->state = PLAIN;
 }
 
+/* A string (a title, the clipboard, ...) swallows what is printed until it ends. */
+static int after_escape(char c)
+{
+	if (c == '[')
+		return CSI;
+	if (c == ']') /* OSC: of these alone a BEL is the end */
+		return COMMAND;
+	return c && strchr("P_^X", c) ? STRING : PLAIN;
+}
+
 static void see(struct cli_screen *screen, char c)
 {
 	if (c == '\033') {
 		screen->state = ESCAPE;
+	} else if (c == CAN || c == SUB || (screen->state == COMMAND && c == '\a')) {
+		screen->state = PLAIN;
 	} else if (screen->state == ESCAPE) {
-		screen->state = c == '[' ? CSI : PLAIN;
+		screen->state = after_escape(c);
 		screen->count = 0;
 		screen->number = 0;
 		if (c == 'c') /* a full reset, RIS */
 			memset(screen->changed, 0, sizeof(screen->changed));
-	} else if (screen->state != PLAIN) {
+	} else if (screen->state == CSI || screen->state == PRIVATE) {
 		see_sequence(screen, c);
 	}
 }
@@ -97,6 +117,9 @@ size_t cli_screen_reset(const struct cli_screen *screen, char text[CLI_SCREEN_RE
 {
 	size_t used = 0;
 
+	/* Or what is printed next would be the rest of it. */
+	if (screen->state != PLAIN)
+		text[used++] = CAN;
 	for (size_t m = 0; m < CLI_SCREEN_MODES; m++) {
 		if (screen->changed[m])
 			used += (size_t)snprintf(text + used, CLI_SCREEN_RESET - used,

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CLI_SCREEN_MODES = 12, CLI_SCREEN_RESET = 160 };
+enum { CLI_SCREEN_MODES = 18, CLI_SCREEN_RESET = 256 };
 
 struct cli_screen {
 	int state;	 /* of the scanner */

@@ -31,10 +31,20 @@ static const struct {
     /* A full reset undoes the modes. */
     {"\033[?1049h\033c", ""},
     /* What is no mode of ours, is not private, or is no sequence. */
-    {"\033[?7l\033[4h\033[25l\033[?h\033[?99999999999999999999h", ""},
+    {"\033[?8l\033[4h\033[25l\033[?h\033[?99999999999999999999h", ""},
     {"\033]0;title\007\033(B\033=", ""},
     {"\033\033\033[?25l", "\033[?25h"},
-    {"\033[?1;2;3;4;5;6;7;8;25l", ""}, /* more numbers than are looked at */
+    /* What the window tells, and how lines are written. */
+    {"\033[?1004h\033[?7l\033[?6h", "\033[?6l\033[?7h\033[?1004l"},
+    /* The rest of these would be what is printed next. */
+    {"\033]52;c;", "\x18"},
+    {"\033]0;title\033\\", ""},
+    {"\033P1$r\a text", "\x18"},
+    {"\033[?25l\033[?1049", "\x18\033[?25h"},
+    {"\033", "\x18"},
+    {"\033_x\x18 text", ""},
+    {"\033]x[?25l\a", ""},
+    {"\033[?1;2;3;4;5;6;8;9;25l", ""}, /* more numbers than are looked at */
 };
 
 static void what_is_left_is_undone(void **state)
@@ -68,9 +78,10 @@ static void pieces_make_no_difference(void **state)
 
 static void everything_at_once_fits(void **state)
 {
-	static const char all[] = "\033[?1h\033[?9h\033[?1000h\033[?1002h\033[?1003h\033["
+	static const char all[] = "\033[?1;5;6;9h\033[?7l\033[?1004;1015;1016h\033[?"
+				  "1000h\033[?1002h\033[?1003h\033["
 				  "?1005h\033[?1006h\033[?2004h\033[?25l\033[?47h"
-				  "\033[?1047h\033[?1049h\033[31m";
+				  "\033[?1047h\033[?1049h\033[31m\033]";
 	struct cli_screen screen = {0};
 	char text[CLI_SCREEN_RESET];
 	size_t size;
