@@ -180,12 +180,12 @@ static int enqueue(struct mcp_call *call, struct mcp_request *request)
 	return r;
 }
 
+/* The call's thread has JSON of its own: nothing of it is touched by two at once. */
 static struct mcp_call *call_new(const struct mcp_request *request,
-				 const struct mcp_tool *tool, json_t *arguments)
+				 const struct mcp_tool *tool)
 {
 	struct mcp_call *call = calloc(1, sizeof(*call));
-	json_t *meta = json_object_get(request->params, "_meta");
-	json_t *token = json_object_get(meta, "progressToken");
+	json_t *token;
 	struct husk_error err;
 
 	if (!call || husk_cancel_new(&call->cancel, &err) < 0) {
@@ -193,10 +193,12 @@ static struct mcp_call *call_new(const struct mcp_request *request,
 		return NULL;
 	}
 	call->request = *request;
-	json_incref(call->request.id);
-	json_incref(call->request.params);
+	call->request.id = json_deep_copy(request->id);
+	call->request.params = json_deep_copy(request->params);
 	call->tool = tool;
-	call->arguments = arguments;
+	call->arguments = json_object_get(call->request.params, "arguments");
+	token = json_object_get(json_object_get(call->request.params, "_meta"),
+				"progressToken");
 	if (json_is_string(token) || json_is_integer(token))
 		call->token = token;
 	(void)clock_gettime(CLOCK_MONOTONIC, &call->began);
@@ -224,8 +226,10 @@ void mcp_tools_call(struct mcp_request *request)
 		mcp_reply(request, mcp_failed("%s", why));
 		return;
 	}
-	call = call_new(request, tool, arguments);
-	if (!call) {
+	call = call_new(request, tool);
+	if (!call || !call->request.params) {
+		if (call)
+			call_free(call);
 		mcp_reply_error(request, MCP_INTERNAL_ERROR, "out of memory", NULL);
 		return;
 	}

@@ -2,6 +2,7 @@
 /* What kind of file it is: by the ending of its name, and by its first bytes. */
 #include "cli/mcp.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,13 +45,36 @@ const char *mcp_media_type_by_name(const char *path)
 	return i < COUNT(endings) ? endings[i].type : NULL;
 }
 
+/* A header with a size that is one, and the end (PNG specification, sections 11.2.2 and
+ * 11.2.5): what only begins like a picture would make a client's model refuse the whole
+ * conversation. */
+static bool is_png(const unsigned char *data, size_t size)
+{
+	static const char end[] = "IEND\xae\x42\x60\x82";
+
+	return size >= 57 && memcmp(data, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) == 0 &&
+	       data[16] == 0 && data[20] == 0 && (data[17] | data[18] | data[19]) != 0 &&
+	       (data[21] | data[22] | data[23]) != 0 &&
+	       memmem(data + size - (size < 4096 ? size : 4096),
+		      size < 4096 ? size : 4096, end, sizeof(end) - 1);
+}
+
+/* Its first and its last marker (ITU-T T.81, annex B). */
+static bool is_jpeg(const unsigned char *data, size_t size)
+{
+	size_t tail = size < 4096 ? size : 4096;
+
+	return size >= 125 && memcmp(data, "\xff\xd8\xff", 3) == 0 &&
+	       memmem(data + size - tail, tail, "\xff\xd9", 2);
+}
+
 const char *mcp_picture_type(const char *data, size_t size)
 {
 	size_t head = size < 1024 ? size : 1024;
 
-	if (size > 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0)
+	if (is_png((const unsigned char *)data, size))
 		return "image/png";
-	if (size > 3 && memcmp(data, "\xff\xd8\xff", 3) == 0)
+	if (is_jpeg((const unsigned char *)data, size))
 		return "image/jpeg";
 	if (memmem(data, head, "<svg", 4))
 		return "image/svg+xml";

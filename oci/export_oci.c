@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An OCI layout as a tar: the manifest of this platform with what it names, byte for byte
  * as it was received. */
+#include "oci/bounds.h"
 #include "oci/export.h"
 
 #include "base/fd.h"
@@ -48,31 +49,79 @@ static int list_blobs(const struct export *export, struct digest **ret, size_t *
 	return 0;
 }
 
-static int copy_blob(struct export *export, const struct digest *digest, char *chunk,
-		     struct husk_error *err)
+/* What a blob has by its descriptor; the manifest itself has none here. */
+static uint64_t size_of(const struct export *export, const struct digest *digest)
 {
-	CLEANUP_FD int fd = -1;
-	char path[BLOB_PATH];
-	ssize_t n = 0;
-	int r = store_open_blob(export->store, digest, &fd, err);
+	const struct manifest *manifest = &export->manifest;
 
-	if (r < 0)
-		return r;
-	import_blob_path(digest, path);
-	r = tar_out_begin(&export->out, path, err);
+	if (digest_equal(&manifest->config.digest, digest))
+		return manifest->config.size;
+	for (size_t i = 0; i < manifest->layer_count; i++) {
+		if (digest_equal(&manifest->layers[i].digest, digest))
+			return manifest->layers[i].size;
+	}
+	return OCI_MAX_DOCUMENT;
+}
+
+static int damaged(const struct export *export, const char *blob, struct husk_error *err)
+{
+	error_set(err, HUSK_E_IMAGE, export->path, "%s is damaged in the store", blob);
+	error_hint(err, "remove the image and get it again");
+	return HUSK_E_IMAGE;
+}
+
+/* What leaves the store is looked at once more: whoever reads it could not tell where it
+ * was damaged. */
+static int copy_checked(struct export *export, const struct digest *digest, int fd,
+			const char *blob, char *chunk, struct digest_run *run,
+			struct husk_error *err)
+{
+	uint64_t left = size_of(export, digest);
+	struct digest is;
+	int r = 0;
+
 	while (r == 0) {
+		ssize_t n;
+
 		if (import_stopped(export->cancel_fd))
 			return error_set(err, HUSK_E_CANCELLED, export->path,
 					 "was cancelled");
 		n = fd_read_full(fd, chunk, CHUNK);
 		if (n < 0)
 			return error_sys(err, (int)-n, export->path, "cannot read %s",
-					 path);
+					 blob);
 		if (n == 0)
-			return tar_out_end(&export->out, err);
+			break;
+		if ((uint64_t)n > left)
+			return damaged(export, blob, err);
+		left -= (uint64_t)n;
+		digest_run_add(run, chunk, (size_t)n);
 		r = tar_out_data(&export->out, chunk, (size_t)n, err);
 	}
-	return r;
+	if (r < 0)
+		return r;
+	digest_run_finish(run, &is);
+	return digest_equal(&is, digest) ? 0 : damaged(export, blob, err);
+}
+
+static int copy_blob(struct export *export, const struct digest *digest, char *chunk,
+		     struct husk_error *err)
+{
+	CLEANUP_FD int fd = -1;
+	struct digest_run *run = NULL;
+	char path[BLOB_PATH];
+	int r = store_open_blob(export->store, digest, &fd, err);
+
+	if (r == 0)
+		r = digest_run_new(digest->algorithm, &run, err);
+	if (r < 0)
+		return r;
+	import_blob_path(digest, path);
+	r = tar_out_begin(&export->out, path, err);
+	if (r == 0)
+		r = copy_checked(export, digest, fd, path, chunk, run, err);
+	run = digest_run_free(run);
+	return r < 0 ? r : tar_out_end(&export->out, err);
 }
 
 static int write_blobs(struct export *export, struct husk_error *err)

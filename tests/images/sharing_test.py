@@ -344,3 +344,24 @@ def layouts_with_many_images(t):
         "HUSK_STORE": str(
             store.path)})
     equal(ended(result)["stdout"], "2")
+
+
+@test(who=WHO)
+def damage_in_the_store_is_not_exported(t):
+    """A changed byte, a cut, and a file that was grown beyond all measure."""
+    store = Store(t)
+    image = runnable(layer(f("x", "1" * 5000)))
+    store.have(image)
+    blob = store.path / "blobs" / image.layers[0].digest.replace(":", "/")
+    whole = blob.read_bytes()
+    out = t.tmp / "out.tar"
+    blob.chmod(0o644)
+    for damaged in (whole[:-1] + bytes([whole[-1] ^ 1]), whole[:100], None):
+        blob.write_bytes(damaged or whole)
+        if damaged is None:
+            os.truncate(blob, 1 << 40)
+        for form in ("oci", "docker"):
+            refused(store.husk("image", "export", NAME, out, "--format", form))
+            check(not out.exists(), f"{form}: a damaged archive is there")
+    blob.write_bytes(whole)
+    done(store.husk("image", "export", NAME, out))

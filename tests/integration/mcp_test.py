@@ -163,8 +163,10 @@ def pictures_are_shown(t):
         result = c.call("run_code", code=f"open('a.svg','w').write({svg!r})")
         equal([p["mimeType"] for p in result["content"] if p["type"] == "image"],
               ["image/svg+xml"], "svg")
-        result = c.call("run_code", code="open('no.png','w').write('text')")
-        equal([p["type"] for p in result["content"]], ["text"], "what is no picture")
+        for fake in (b"text", PNG[:10], PNG[:-8], PNG[:16] + bytes(8) + PNG[24:],
+                     b"\xff\xd8\xff" + bytes(500)):
+            result = c.call("run_code", code=f"open('no.png','wb').write({fake!r})")
+            equal([p["type"] for p in result["content"]], ["text"], f"no picture: {fake!r}")
         equal([p["type"] for p in c.call("read_file", path="p.png")["content"]], ["image"],
               "read_file")
 
@@ -182,7 +184,7 @@ def no_message_is_too_large(t):
         fields = c.run("for i in range(3000): open('n' * 200 + str(i), 'w')")
         equal((len(fields["files"]) <= 500, fields["files_complete"]), (True, False), "files")
         result = c.call("run_code", code=f"for i in range(4): open(f'{{i}}.png', 'wb')"
-                                         f".write({PNG!r} + bytes(2 << 20))")
+                                         f".write({PNG[:-12]!r} + bytes(2 << 20) + {PNG[-12:]!r})")
         check(sum(p["type"] == "image" for p in result["content"]) >= 1, "a picture is shown")
         contains(text(result), "too large")
         c.run("open('big', 'wb').write(bytes(6 << 20))")
