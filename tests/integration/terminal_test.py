@@ -60,7 +60,7 @@ def keys_are_signals_in_the_box(t):
         time.sleep(0.5)
         s.type("\x1a")
         s.sees("Stopped")
-        s.type("kill %1; echo end-of-jobs\n")
+        s.type("kill -KILL %1; wait %1; echo end-of-jobs\n")
         s.sees("\rend-of-jobs")
         s.type("\x04")
         s.ends()
