@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk gc: remove what callers that were killed have left. */
+#include "cli/running.h"
 #include "cli/say.h"
 #include "cli/setup.h"
 #include "cli/verbs.h"
@@ -54,6 +55,16 @@ static int print(const struct cli_settings *settings, const struct removed *remo
 	return cli_print(line, (size_t)size);
 }
 
+/* Listing the boxes that run removes the entries of those that were killed. */
+static void sweep_entries(void)
+{
+	struct husk_error unused;
+	json_t *list = NULL;
+
+	if (cli_running_list(&list, &unused) == 0)
+		json_decref(list);
+}
+
 int cli_gc(struct cli_settings *settings, size_t count, char **words)
 {
 	struct removed removed = {.workspaces = 0};
@@ -61,6 +72,7 @@ int cli_gc(struct cli_settings *settings, size_t count, char **words)
 
 	(void)count;
 	(void)words;
+	sweep_entries();
 	if (cli_settings_finish(settings, &err) < 0 ||
 	    husk_sweep(settings->box.temp_dir, &removed.workspaces, &removed.groups,
 		       &err) < 0 ||

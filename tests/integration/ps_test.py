@@ -118,6 +118,19 @@ def a_sweeper_is_no_box(t):
 
 
 @test
+def gc_removes_what_killed_ones_leave(t):
+    box = start(t, "run", *limits(t), "--name", "dead", "--", "sleep", t.marker)
+    wait_for(t, 1)
+    box.kill()
+    box.wait()
+    file = t.tmp / "run" / "husk" / "dead.json"
+    end = time.monotonic() + 30 * t.patience
+    while file.exists() and time.monotonic() < end:
+        equal(t.husk("gc", env=runtime(t)).status, 0, "gc")
+    check(not file.exists(), "the entry of a killed husk is still there")
+
+
+@test
 def a_written_number_is_not_believed(t):
     """An entry whose file names another process: the kernel's lock decides."""
     innocent = subprocess.Popen(["sleep", t.marker])
