@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/running.h"
 
+#include "cli/json_text.h"
 #include "cli/say.h"
 
 #include <errno.h>
@@ -39,26 +40,34 @@ static bool is_swept(int fd)
 	return true;
 }
 
+/* Is what we hold still what the name stands for? */
+static bool is_named(const struct cli_running *running)
+{
+	struct stat held, named;
+
+	return fstat(running->fd, &held) == 0 &&
+	       fstatat(running->dir, running->file, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_ino == named.st_ino;
+}
+
 /* Open and lock the entry; 0, -EAGAIN where another husk holds it, or -errno. One that
  * was removed between the two (by a husk that took it for dead) is made again. */
 static int take(struct cli_running *running)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	struct stat held, named;
+	bool again = true;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; again && i < TRIES; i++) {
 		running->fd = openat(running->dir, running->file,
 				     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (running->fd < 0)
 			return -errno;
-		if (fcntl(running->fd, F_SETLK, &lock) == 0 &&
-		    fstat(running->fd, &held) == 0 &&
-		    fstatat(running->dir, running->file, &named, AT_SYMLINK_NOFOLLOW) ==
-			0 &&
-		    held.st_ino == named.st_ino)
-			return 0;
-		if ((errno == EACCES || errno == EAGAIN) && !is_swept(running->fd))
-			i = TRIES;
+		if (fcntl(running->fd, F_SETLK, &lock) == 0) {
+			if (is_named(running))
+				return 0;
+		} else if (errno == EACCES || errno == EAGAIN) {
+			again = is_swept(running->fd);
+		}
 		(void)close(running->fd);
 		running->fd = -1;
 	}
@@ -70,20 +79,16 @@ static json_t *command_text(const char *const *words)
 {
 	char text[COMMAND_MAX + 1] = "";
 	size_t used = 0;
-	json_t *string;
 
 	for (size_t i = 0; words && words[i] && used < COMMAND_MAX; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 					 i > 0 ? " " : "", words[i]);
-	string = json_string(text);
-	return string ? string : json_string("?"); /* no UTF-8, or cut in a character */
+	return cli_json_text(text, strlen(text));
 }
 
 static json_t *text_or_null(const char *text)
 {
-	json_t *string = text ? json_string(text) : NULL;
-
-	return string ? string : json_null();
+	return text ? cli_json_text(text, strlen(text)) : json_null();
 }
 
 static void write_down(const struct cli_running *running,

@@ -63,6 +63,19 @@ def a_box_is_listed_and_stopped(t):
 
 
 @test
+def a_command_of_any_bytes_is_listed(t):
+    """What is no UTF-8, and what is cut in the midst of a character, is shown as far as it
+    can be."""
+    box = subprocess.Popen([t.command, "run", *limits(t), "--name", "odd", "--", "sh", "-c",
+                            b"exec sleep " + t.marker.encode(), b"\xff" + "\u20ac".encode() * 100],
+                           cwd=t.tmp, env={**t.env, **runtime(t)}, stdin=subprocess.DEVNULL)
+    command = wait_for(t, 1)[0]["command"]
+    check(command.startswith(f"sh -c exec sleep {t.marker} \ufffd\u20ac\u20ac"), command)
+    t.husk("stop", "odd", env=runtime(t))
+    box.wait(30)
+
+
+@test
 def names_are_made_up(t):
     boxes = [start(t, "run", *limits(t), "--", "sleep", t.marker) for _ in range(3)]
     rows = wait_for(t, 3)
