@@ -41,7 +41,7 @@ static void read_plan(struct init *init, const char *fd_text)
 }
 
 /* Until now root's processes have root's id, which the namespace does not know. The
- * change clears the parent-death signal: watch_caller, which needs none, comes next. */
+ * change clears the parent-death signal: watch_caller, which sets it anew, comes next. */
 static long take_ids(const struct wire_header *plan)
 {
 	long r = 0;
@@ -54,12 +54,12 @@ static long take_ids(const struct wire_header *plan)
 	return r;
 }
 
-/* From here on the pidfd of the caller guards us; the parent-death signal, which is bound
- * to the thread that made us, is lifted only then. */
+/* From here on the pidfd of the caller guards us. But who has been stopped polls nothing:
+ * then the shim, our parent, which ends with its caller, takes us along. */
 static long watch_caller(struct init *init)
 {
 	struct pollfd caller;
-	long r = raw5(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
+	long r = raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 
 	if (r < 0)
 		return r;

@@ -44,6 +44,19 @@ def killed_callers_take_their_box_along(t):
     wait_gone(t.marker, 1.0 * t.patience)
 
 
+@test
+def a_stopped_box_goes_too(t):
+    """Init, and then the shim as well, stopped from outside: they cannot see that the caller is
+    gone, and go with it."""
+    for stopped in (1, 2):
+        process = start(t, "sleep", t.marker)
+        check(poll(lambda: processes_with(t.marker) and sleeping(t), 20), "the box came up")
+        for pid in descendants(process.pid)[:2][-stopped:]:
+            os.kill(pid, signal.SIGSTOP)
+        equal(end(process, signal.SIGKILL), -9)
+        wait_gone(t.marker, 1.0 * t.patience)
+
+
 @test(timeout=120)
 def killed_at_any_moment(t):
     """While it starts, runs or ends: nothing of it is left, 50 times."""
