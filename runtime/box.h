@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "cgroup/cgroup.h"
 #include "runtime/ids.h"
+#include "runtime/landlock.h"
 #include "runtime/source.h"
 #include "runtime/steps.h"
 #include "seccomp/seccomp.h"
@@ -60,6 +61,7 @@ struct box_spec {
 	struct seccomp_program plain;  /* the same, killing by itself */
 	struct cgroup_caps caps;
 	bool enforce;
+	struct landlock landlock; /* set by box_spec_prepare */
 	/* Held while the session lives: */
 	struct ids ids;
 	bool oom_protected; /* the caller's oom_score_adj is negative */

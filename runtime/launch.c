@@ -99,6 +99,8 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->gid = spec->gid;
 	plan_header(plan)->loopback = !spec->host_network;
 	plan_header(plan)->killable = spec->oom_protected;
+	plan_header(plan)->landlock_fs = spec->landlock.fs;
+	plan_header(plan)->landlock_scoped = spec->landlock.scoped;
 	plan_header(plan)->deadline_us = run->begin_us + run->call->timeout_us + GRACE_US;
 	rlimits_set(plan_header(plan),
 		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)

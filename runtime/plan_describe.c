@@ -147,6 +147,23 @@ static int describe_list(const struct wire_header *h, const char *label, uint32_
 	return r;
 }
 
+static int describe_lockdown(const struct wire_header *h, struct buffer *out)
+{
+	int r = buffer_add_text(out, "capabilities none\nno_new_privs set\n");
+
+	if (r == 0 && h->landlock_fs == 0)
+		r = buffer_add_text(out, "landlock none: this kernel has it not\n");
+	else if (r == 0)
+		r = buffer_addf(out, "landlock files beneath / alone, rights %#llx%s\n",
+				(unsigned long long)h->landlock_fs,
+				h->landlock_scoped
+				    ? "; abstract sockets and signals stay inside"
+				    : "");
+	if (r == 0)
+		r = buffer_addf(out, "seccomp %u instructions\n", h->filter_count);
+	return r;
+}
+
 int plan_describe(const struct wire_header *h, struct buffer *out)
 {
 	const struct wire_op *ops = (const struct wire_op *)(const void *)text(h, h->ops);
@@ -165,11 +182,9 @@ int plan_describe(const struct wire_header *h, struct buffer *out)
 				      (unsigned long long)limit->hard);
 	}
 	if (r == 0)
-		r = buffer_addf(
-		    out,
-		    "capabilities none\nno_new_privs set\nseccomp %u instructions\n"
-		    "workdir %s\n",
-		    h->filter_count, text(h, h->workdir));
+		r = describe_lockdown(h, out);
+	if (r == 0)
+		r = buffer_addf(out, "workdir %s\n", text(h, h->workdir));
 	if (r == 0)
 		r = describe_list(h, "env", h->envp, h->envc, out);
 	if (r == 0)

@@ -144,6 +144,7 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 	spec->views = host_views_new();
 	if (!spec->views)
 		return error_oom(err, "session");
+	spec->landlock = landlock_here();
 	spec->oom_protected = is_oom_protected();
 	spec->caller_pid = getpid();
 	spec->caller_fd = (int)syscall(SYS_pidfd_open, spec->caller_pid, 0);

@@ -43,6 +43,7 @@
 	ROW(CAPABILITIES, "capabilities", "give up capabilities")                              \
 	ROW(NO_NEW_PRIVS, "no-new-privs", "set no_new_privs")                                  \
 	ROW(UNDUMPABLE,   "undumpable",   "make the init program undumpable")                  \
+	ROW(LANDLOCK,     "landlock",     "confine the box to its root with Landlock")           \
 	ROW(TERMINAL,     "terminal",     "make the terminal")                                 \
 	ROW(STDIO,        "stdio",        "place the standard streams")                        \
 	ROW(FORK,         "fork",         "create the workload")                               \

@@ -117,6 +117,7 @@ struct wire_header {
 	uint32_t hostname;
 	uint32_t filter, filter_count,
 	    filter_plain; /* sock_filter array; plain: without notify */
+	uint64_t landlock_fs, landlock_scoped; /* what Landlock handles; 0: without it */
 	uint32_t rlimit_count;
 	struct wire_rlimit rlimits[WIRE_RLIMITS];
 	/* Tests only: fail this step with this errno. */

@@ -114,15 +114,23 @@ void host_judge_init(const struct host_view *view, int which, struct host_row *r
 			      : "a sealed memfd");
 }
 
+/* The ABI that brought them. */
+enum { LANDLOCK_SCOPES = 6 };
+
 void host_judge_landlock(const struct host_view *view, int which, struct host_row *row)
 {
 	const struct probe_answer *answer = &view->answers.of[which];
 
 	if (answer->state == PROBE_WORKS)
-		host_find(row, HUSK_PROBE_OK, "ABI %lld; husk does not use it",
-			  (long long)answer->value);
+		host_find(row, HUSK_PROBE_OK,
+			  "ABI %lld: a second wall holds boxes to their root%s",
+			  (long long)answer->value,
+			  answer->value >= LANDLOCK_SCOPES
+			      ? "; abstract sockets and signals stay inside"
+			      : "");
 	else
-		host_find(row, HUSK_PROBE_OK, "not here; husk does not use it");
+		host_find(row, HUSK_PROBE_OK,
+			  "not here: the mounts alone hold boxes to their root");
 }
 
 /* Does a setting of the host, or what lies over /proc, explain why a probe was refused?

@@ -76,6 +76,10 @@ void lock_rlimits(struct init *init);
 void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);
 
+/* -- landlock.c --------------------------------------------------------------------- */
+/* Confine init, and what it starts, to the new root. After no_new_privs. */
+void lock_to_root(struct init *init);
+
 /* -- terminal.c --------------------------------------------------------------------- */
 /* Make the terminal of the box's own where the plan wants one, hand its master side to
  * the caller, and let it be the standard streams. */

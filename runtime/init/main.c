@@ -143,6 +143,7 @@ void init_main(long *stack)
 	lock_rlimits(&init);
 	lock_capabilities(&init);
 	lock_privileges(&init);
+	lock_to_root(&init);
 	terminal_open(&init);
 	workload_place_stdio(&init);
 	workload_start(&init);
