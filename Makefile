@@ -104,7 +104,7 @@ $(OBJ)/runtime/stub.o $(OBJ)/runtime/probe_tries.o $(OBJ)/oci/program_child.o: C
 # the test switches.
 INIT_CFLAGS := -std=gnu17 -O2 -g $(WARN) -D_GNU_SOURCE -I. -Iinclude -ffreestanding -fno-builtin \
 	-fno-stack-protector -fno-pic -fno-pie -mno-red-zone -fno-asynchronous-unwind-tables \
-	$(filter -DHUSK_TEST_HOOKS,$(OPT))
+	-I$(GEN) $(filter -DHUSK_TEST_HOOKS,$(OPT))
 $(OBJ)/init/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(INIT_CFLAGS) -MMD -MP -c $< -o $@
@@ -122,6 +122,10 @@ $(OUT)/gen-filters: $(GEN_SRC:%.c=$(OBJ)/%.o)
 $(GEN)/seccomp_filters.c: $(OUT)/gen-filters
 	@mkdir -p $(@D)
 	$< >$@.tmp && mv $@.tmp $@
+$(GEN)/init_filter.h: $(OUT)/gen-filters
+	@mkdir -p $(@D)
+	$< init >$@.tmp && mv $@.tmp $@
+$(OBJ)/init/runtime/init/guard.o: $(GEN)/init_filter.h
 $(OBJ)/gen/seccomp_filters.o: $(GEN)/seccomp_filters.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@

@@ -46,8 +46,9 @@
 	ROW(LANDLOCK,     "landlock",     "confine the box to its root with Landlock")           \
 	ROW(TERMINAL,     "terminal",     "make the terminal")                                 \
 	ROW(STDIO,        "stdio",        "place the standard streams")                        \
-	ROW(FORK,         "fork",         "create the workload")                               \
 	ROW(WORKDIR,      "workdir",      "enter the working directory")                       \
+	ROW(FORK,         "fork",         "create the workload")                               \
+	ROW(GUARD,        "guard",        "filter the init program's own system calls")        \
 	ROW(SECCOMP,      "seccomp",      "install the system call filter")                    \
 	ROW(EXEC,         "exec",         "execute the program")
 /* clang-format on */

@@ -117,6 +117,10 @@ extern const struct seccomp_policy seccomp_policy_default;
 /* The allowlist, behind the denylist's rows: everything else is ENOSYS. */
 extern const struct seccomp_policy seccomp_policy_strict;
 
+/* What the init program may do while a program runs under it; native calls alone, and
+ * anything else is a kill. All rows are SECCOMP_ALLOW. */
+extern const struct seccomp_table seccomp_init_calls;
+
 /* Calls that are newer than the libseccomp of stable distributions. */
 struct seccomp_new_number {
 	const char *name;

@@ -13,6 +13,8 @@ $(OUT)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_LINK)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) $(if $(findstring oracle,$@),-lseccomp) -lcmocka -o $@
 
+$(OBJ)/tests/unit/seccomp_init_test.o: $(GEN)/init_filter.h
+
 # A fuzz target is one function. libFuzzer drives it in the variant fuzz; in the others
 # tests/fuzz/driver.c does, which runs it over its corpus.
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)

@@ -48,6 +48,9 @@ const char *plan_text(const struct init *init, uint32_t offset);
 /* Note which step is being done, for the library to see where init is killed. In test
  * builds: returns the negative errno that the plan wants to be injected here, else 0. */
 long step_begin(struct init *init, uint32_t step);
+/* Test builds: the negative errno that the plan wants to be injected at this step, else
+ * 0. For steps that are done while the child notes its own. */
+long step_injected(const struct init *init, uint32_t step);
 /* Report that a step failed and exit: no program runs. error is a positive errno. */
 _Noreturn void step_fail(struct init *init, uint32_t step, long error,
 			 const char *subject);
@@ -94,6 +97,10 @@ void workload_default_signals(void);
 void workload_place_stdio(struct init *init);
 /* Fork and execute the program; returns once it is executed. Reports and exits if not. */
 void workload_start(struct init *init);
+
+/* -- guard.c ------------------------------------------------------------------------ */
+/* Hold init itself to the calls of its watch; 0 or -errno. */
+long guard_install(struct init *init);
 
 /* -- watch.c ------------------------------------------------------------------------ */
 /* Reap and answer notifications until the main process has ended; then end the rest. */

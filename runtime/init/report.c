@@ -8,14 +8,21 @@ const char *plan_text(const struct init *init, uint32_t offset)
 	return (const char *)init->plan + offset;
 }
 
-long step_begin(struct init *init, uint32_t step)
+long step_injected(const struct init *init, uint32_t step)
 {
-	init->plan->progress.step = step;
 #ifdef HUSK_TEST_HOOKS
 	if (init->plan->inject_step == step)
 		return -(long)init->plan->inject_errno;
 #endif
+	(void)init;
+	(void)step;
 	return 0;
+}
+
+long step_begin(struct init *init, uint32_t step)
+{
+	init->plan->progress.step = step;
+	return step_injected(init, step);
 }
 
 void init_exit(int status)

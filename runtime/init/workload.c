@@ -2,10 +2,11 @@
 /*
  * From init to the program.
  *
- * The child is a vfork: it shares init's memory and its descriptor table until it
- * executes, while init waits. So the seccomp listener that it opens is init's at once, a
- * failure is written where init reads it, and every descriptor but 0, 1 and 2 is
- * close-on-exec. The filter comes last: what runs after it is execve alone.
+ * The child shares init's memory and its descriptor table until it executes, and init
+ * waits for that, as with vfork(2). So the seccomp listener that it opens is init's at
+ * once, a failure is written where init reads it, and every descriptor but 0, 1 and 2 is
+ * close-on-exec. Its filter comes last: what runs after it is execve alone. Before that
+ * it waits until init is under a filter of its own, which it must not inherit.
  */
 #include "runtime/init/init.h"
 
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -30,6 +32,9 @@ enum {
 struct outcome {
 	uint32_t step; /* 0: executed */
 	long error;
+	uint32_t guarded; /* futex: init is under its filter */
+	uint32_t
+	    busy; /* futex: the kernel clears it when the child has left our memory */
 };
 
 void workload_place_stdio(struct init *init)
@@ -191,14 +196,11 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 	if (plan->terminal)
 		(void)raw3(SYS_ioctl, STDIN_RIGHT, TIOCSCTTY, 0);
 	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
-	r = step_begin(init, STEP_WORKDIR);
+	while (__atomic_load_n(&outcome->guarded, __ATOMIC_ACQUIRE) == 0)
+		(void)raw4(SYS_futex, &outcome->guarded, FUTEX_WAIT, 0, NULL);
+	r = step_begin(init, STEP_SECCOMP);
 	if (r == 0)
-		r = enter_workdir(plan_text(init, plan->workdir));
-	if (r == 0) {
-		r = step_begin(init, STEP_SECCOMP);
-		if (r == 0)
-			r = install_filter(init);
-	}
+		r = install_filter(init);
 	if (r == 0) {
 		r = step_begin(init, STEP_EXEC);
 		if (r == 0)
@@ -218,36 +220,46 @@ static void bind_pointers(struct init *init, uint32_t offset, uint32_t count)
 		at[i] = (uint64_t)(uintptr_t)plan_text(init, (uint32_t)at[i]);
 }
 
-/* clone(CLONE_VM | CLONE_VFORK | CLONE_FILES) on a stack of its own. */
-static long vfork_child(struct init *init, struct outcome *outcome)
+/* A child in our memory, on a stack of its own, that tells when it has left it. */
+static long make_child(struct init *init, struct outcome *outcome)
 {
 	static char stack[32768] __attribute__((aligned(16)));
 	struct clone_args args;
 	long pid;
 
 	memset(&args, 0, sizeof(args));
-	args.flags = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+	args.flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID;
+	args.child_tid = (uint64_t)(uintptr_t)&outcome->busy;
 	args.exit_signal = SIGCHLD;
 	args.stack = (uint64_t)(uintptr_t)stack;
 	args.stack_size = sizeof(stack);
+	outcome->busy = 1;
 	pid = raw_clone3(&args, sizeof(args), (raw_child_fn)child, init, outcome);
 	return pid;
+}
+
+/* The filter of init first; then the child may go on. */
+static void let_go(struct init *init, struct outcome *outcome)
+{
+	long r = guard_install(init);
+
+	if (r < 0)
+		step_fail(init, STEP_GUARD, -r, NULL);
+	__atomic_store_n(&outcome->guarded, 1, __ATOMIC_RELEASE);
+	(void)raw3(SYS_futex, &outcome->guarded, FUTEX_WAKE, 1);
+	while (__atomic_load_n(&outcome->busy, __ATOMIC_ACQUIRE) != 0)
+		(void)raw4(SYS_futex, &outcome->busy, FUTEX_WAIT, 1, NULL);
 }
 
 static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 {
 	struct wire_report report;
 
-	if (outcome->step != STEP_EXEC) {
-		step_fail(init, outcome->step, outcome->error,
-			  outcome->step == STEP_WORKDIR
-			      ? plan_text(init, init->plan->workdir)
-			      : NULL);
-	}
+	if (outcome->step != STEP_EXEC)
+		step_fail(init, outcome->step, outcome->error, NULL);
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_NO_PROGRAM;
 	report.error = (int32_t)outcome->error;
-	(void)enter_workdir(plan_text(init, init->plan->workdir));
 	report.found =
 	    exists(search_of(init), *(char **)((char *)init->plan + init->plan->argv));
 	report_send(init, &report);
@@ -256,14 +268,15 @@ static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 
 void workload_start(struct init *init)
 {
-	struct outcome outcome = {0, 0};
+	static struct outcome outcome;
+	const char *workdir = plan_text(init, init->plan->workdir);
 
 	bind_pointers(init, init->plan->argv, init->plan->argc);
 	bind_pointers(init, init->plan->envp, init->plan->envc);
 	init->listener_fd = -1;
-	init->main_pid = (int)STEP(init, STEP_FORK, NULL, vfork_child(init, &outcome));
-	__asm__ volatile("" ::
-			     : "memory"); /* the child wrote to outcome and listener_fd */
+	(void)STEP(init, STEP_WORKDIR, workdir, enter_workdir(workdir));
+	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init, &outcome));
+	let_go(init, &outcome);
 	if (outcome.step != 0)
 		refuse(init, &outcome);
 	init->plan->progress.started = 1;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct seccomp_policy *const policies[] = {
     &seccomp_policy_default,
@@ -33,9 +34,22 @@ static bool check_names(const struct seccomp_policy *policy)
 	return true;
 }
 
+void gen_print_program(const char *name, const struct seccomp_program *program)
+{
+	(void)printf("static const struct sock_filter %s[] = {\n", name);
+	for (uint16_t i = 0; i < program->count; i++) {
+		const struct sock_filter *insn = &program->insns[i];
+
+		(void)printf("\t{0x%02x, %u, %u, 0x%08x},\n", insn->code, insn->jt,
+			     insn->jf, insn->k);
+	}
+	(void)printf("};\n\n");
+}
+
 static bool print_policy(const struct seccomp_policy *policy, uint16_t *ret_count)
 {
 	CLEANUP_SECCOMP_PROGRAM struct seccomp_program program = {0};
+	char name[64];
 
 	if (!check_names(policy))
 		return false;
@@ -43,14 +57,8 @@ static bool print_policy(const struct seccomp_policy *policy, uint16_t *ret_coun
 		(void)fprintf(stderr, "policy %s: cannot be compiled\n", policy->name);
 		return false;
 	}
-	(void)printf("static const struct sock_filter insns_%s[] = {\n", policy->name);
-	for (uint16_t i = 0; i < program.count; i++) {
-		const struct sock_filter *insn = &program.insns[i];
-
-		(void)printf("\t{0x%02x, %u, %u, 0x%08x},\n", insn->code, insn->jt,
-			     insn->jf, insn->k);
-	}
-	(void)printf("};\n\n");
+	(void)snprintf(name, sizeof(name), "insns_%s", policy->name);
+	gen_print_program(name, &program);
 	*ret_count = program.count;
 	return true;
 }
@@ -68,19 +76,17 @@ static void print_numbers(void)
 		     gen_number_count);
 }
 
-int main(void)
+static bool print_all(void)
 {
 	uint16_t counts[POLICY_COUNT];
 
-	if (!gen_collect_numbers())
-		return EXIT_FAILURE;
 	(void)printf(
 	    "/* SPDX-License-Identifier: Apache-2.0 */\n"
 	    "/* Written by seccomp/gen; change the tables in seccomp/ instead. */\n"
 	    "#include \"seccomp/generated.h\"\n\n");
 	for (size_t i = 0; i < POLICY_COUNT; i++) {
 		if (!print_policy(policies[i], &counts[i]))
-			return EXIT_FAILURE;
+			return false;
 	}
 	(void)printf("const struct seccomp_generated seccomp_generated[] = {\n");
 	for (size_t i = 0; i < POLICY_COUNT; i++)
@@ -89,5 +95,17 @@ int main(void)
 	(void)printf("};\n\nconst size_t seccomp_generated_count = %d;\n\n",
 		     POLICY_COUNT);
 	print_numbers();
-	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return true;
+}
+
+/* Without an argument everything for the library; with "init" that program's filter. */
+int main(int argc, char **argv)
+{
+	bool good = gen_collect_numbers();
+
+	if (good && argc == 2 && strcmp(argv[1], "init") == 0)
+		good = gen_print_init("init_filter", &seccomp_init_calls);
+	else if (good)
+		good = print_all();
+	return good && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

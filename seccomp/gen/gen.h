@@ -4,6 +4,7 @@
 #define SECCOMP_GEN_GEN_H
 
 #include "seccomp/generated.h"
+#include "seccomp/seccomp.h"
 
 enum { GEN_NUMBERS_MAX = 1024 };
 
@@ -16,6 +17,13 @@ extern size_t gen_number_count;
 
 /* A seccomp_number_fn. */
 uint32_t gen_number(enum seccomp_abi abi, const char *name);
+
+/* "static const struct sock_filter NAME[] = {...};" */
+void gen_print_program(const char *name, const struct seccomp_program *program);
+
+/* init_filter.c: the filter that lets these calls pass, native ones, and kills at any
+ * other. False, with words on stderr, where a name is unknown. */
+bool gen_print_init(const char *name, const struct seccomp_table *table);
 
 /* Is this the name of a system call on any machine? */
 bool gen_is_syscall(const char *name);

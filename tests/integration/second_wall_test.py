@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Landlock, the wall behind the mounts: what leads out of the box's root is shut although no
-mount and no permission says so, and what programs do inside goes on as before."""
+"""The walls behind the walls. Landlock: what leads out of the box's root is shut although no
+mount and no permission says so, and what programs do inside goes on as before. Init is held to
+the few calls of its watch."""
 
 import ctypes
 import os
+import pathlib
+import re
 import secrets
 import socket
+import subprocess
 import threading
 
 from harness import check, equal, need, test
-from integration.boxes import ended, plain, py, sh
+from harness.survivors import all_pids
+from integration.boxes import ended, limits, plain, py, sh
 
 SCOPES = 6  # the ABI that brought them
 
@@ -258,3 +263,50 @@ def the_plan_shows_it(t):
     equal(len(line), 1, text)
     check(line[0].startswith("landlock files beneath / alone") if abi()
           else line[0].startswith("landlock none"), line)
+
+
+def below(pid):
+    """The processes that descend from pid, by their number: the text of their status."""
+    texts = {}
+    for other in all_pids():
+        try:
+            texts[other] = pathlib.Path(f"/proc/{other}/status").read_text()
+        except OSError:
+            continue
+    parents = {other: int(field(text, "PPid")) for other, text in texts.items()}
+    found = {}
+    for other in texts:
+        above = other
+        while above in parents and above != pid:
+            above = parents[above]
+        if above == pid and other != pid:
+            found[other] = texts[other]
+    return found
+
+
+def field(text, name):
+    return re.search(rf"^{name}:\s*(.*)$", text, re.MULTILINE)[1]
+
+
+@test
+def init_is_under_a_filter_of_its_own(t):
+    """Seen from the host, for a program that has one, and one that its user's profile gives none
+    of ours: init is filtered, and its filter is not the program's."""
+    profile = t.tmp / "open.json"
+    profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
+    for options in ((), ("--seccomp", "strict"), ("--seccomp", str(profile))):
+        process = subprocess.Popen(
+            [t.command, "run", *limits(t), *options, "-i", "--", "sh", "-c",
+             "echo up; grep Seccomp_filters /proc/self/status; read x"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=t.env, cwd=t.tmp)
+        try:
+            equal(process.stdout.readline(), b"up\n")
+            equal(process.stdout.readline().split(), [b"Seccomp_filters:", b"1"])
+            inits = [text for text in below(process.pid).values()
+                     if field(text, "NSpid").split()[1:] == ["1"]]
+            equal(len(inits), 1)
+            equal((field(inits[0], "Seccomp"), field(inits[0], "NoNewPrivs"),
+                   field(inits[0], "CapEff")), ("2", "1", "0" * 16), f"with {options}")
+        finally:
+            process.communicate(b"go\n")
+        equal(process.returncode, 0)

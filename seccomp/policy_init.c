@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the init program does once there is a program under it. It answers what a box
+ * sends, so it is held to these calls before anything of the box runs; whatever else it
+ * were made to ask for ends it, and the box with it. The tests hold the table to
+ * runtime/init, which makes no other call after its guard is up. */
+#include "seccomp/policy_row.h"
+
+#include <linux/futex.h>
+#include <linux/ioctl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+
+enum { STDERR_RIGHT = 2 };
+
+#define AT_MOST(a, v)                                         \
+	{                                                     \
+		.arg = (a), .op = SECCOMP_OP_LE, .value = (v) \
+	}
+
+static const struct seccomp_row rows[] = {
+    PASS("clock_gettime", "the time that is left"),
+    PASS_IF("close", "the streams, once the program has them", AT_MOST(0, STDERR_RIGHT)),
+    PASS("exit_group", "the end"),
+    PASS("faccessat", "is there a program that could not be executed?"),
+    PASS_IF("futex", "waits until the program is executed", IS(1, FUTEX_WAIT)),
+    PASS_IF("futex", "lets it be executed", IS(1, FUTEX_WAKE)),
+    PASS_IF("ioctl", "receives denied calls", IS(1, SECCOMP_IOCTL_NOTIF_RECV)),
+    PASS_IF("kill", "ends what made one, and all at the end", IS(1, SIGKILL)),
+    PASS("ppoll", "waits for whatever happens"),
+    PASS("read", "takes the signals that say a child has ended"),
+    PASS("restart_syscall", "the kernel's own, after it was stopped"),
+    PASS("sendto", "reports"),
+    PASS_IF("tgkill", "is a task one of the main process's?", IS(2, 0)),
+    PASS("wait4", "reaps"),
+};
+
+const struct seccomp_table seccomp_init_calls = {rows, sizeof(rows) / sizeof(rows[0])};
