@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SHOWN = 160 };
 
@@ -291,6 +292,25 @@ int oci_prune(const struct husk_image_options *options, uint64_t *ret_count,
 	*ret_count = count;
 	*ret_freed = freed;
 	return 0;
+}
+
+/* Opening it does all. What others left in a store of theirs is their business. */
+int oci_sweep(const struct husk_image_options *options, uint64_t *ret_count,
+	      struct husk_error *err)
+{
+	struct store *store = NULL;
+	char own[PATH_MAX];
+	struct stat st;
+	int r = place_own(options, own, err);
+
+	*ret_count = 0;
+	if (r < 0 || fstatat(AT_FDCWD, own, &st, 0) < 0 || st.st_uid != geteuid())
+		return r;
+	r = store_open(own, STORE_WRITE, &store, err);
+	if (r == 0)
+		*ret_count = store_swept(store);
+	store = store_close(store);
+	return r;
 }
 
 int oci_inspect(const char *reference, const struct husk_image_options *options,

@@ -61,6 +61,8 @@ int oci_remove(const char *reference, const struct husk_image_options *options,
 	       uint64_t *ret_freed, struct husk_error *err);
 int oci_prune(const struct husk_image_options *options, uint64_t *ret_count,
 	      uint64_t *ret_freed, struct husk_error *err);
+int oci_sweep(const struct husk_image_options *options, uint64_t *ret_count,
+	      struct husk_error *err);
 int oci_inspect(const char *reference, const struct husk_image_options *options,
 		char **ret_json, struct husk_error *err);
 

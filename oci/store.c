@@ -199,7 +199,7 @@ int store_open(const char *path, enum store_mode mode, struct store **ret,
 		return r;
 	}
 	if (mode == STORE_WRITE)
-		store_sweep(store);
+		store->swept = store_sweep(store);
 	*ret = store;
 	return 0;
 }
@@ -215,6 +215,11 @@ struct store *store_close(struct store *store)
 	free(store->where);
 	free(store);
 	return NULL;
+}
+
+unsigned store_swept(const struct store *store)
+{
+	return store->swept;
 }
 
 const char *store_path(const struct store *store)

@@ -75,6 +75,8 @@ int store_open(const char *path, enum store_mode mode, struct store **ret,
 	       struct husk_error *err);
 /* Accepts NULL, returns NULL. */
 struct store *store_close(struct store *store);
+/* How many things of dead makers opening it has removed. */
+unsigned store_swept(const struct store *store);
 const char *store_path(const struct store *store);
 
 /* -- blobs -- */

@@ -30,6 +30,7 @@ struct store {
 	char *where; /* heap; path, fit for a message */
 	enum store_mode mode;
 	int part[STORE_PARTS]; /* -1: a reader may not be let into some */
+	unsigned swept;	       /* how many things dead makers had left */
 	int lock;	       /* holds STORE/lock shared; -1: a reader that may not */
 };
 
@@ -83,7 +84,8 @@ int store_put_file(const struct store *store, int dir, const char *name, const v
 int store_temp_take(const struct store *store, char name[32]);
 /* Remove name in tmp/ with its lock, both held by the caller. */
 void store_temp_drop(const struct store *store, const char *name, int *lock);
-void store_sweep(const struct store *store);
+/* What dead makers left goes; how many things it were. */
+unsigned store_sweep(const struct store *store);
 
 /* -- roots (store_root.c) -- */
 

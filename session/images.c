@@ -171,6 +171,20 @@ int husk_image_prune(const struct husk_image_options *options, uint64_t *ret_cou
 	return 0;
 }
 
+int husk_image_sweep(const struct husk_image_options *options, uint64_t *ret_count,
+		     struct husk_error *err)
+{
+	struct husk_image_options known;
+	uint64_t count = 0;
+	int cancel, r = settings_images(options, &known, &cancel, err);
+
+	if (r == 0)
+		r = oci_sweep(&known, &count, err);
+	if (r == 0 && ret_count)
+		*ret_count = count;
+	return r;
+}
+
 int husk_image_inspect(const char *reference, const struct husk_image_options *options,
 		       char **ret_json, struct husk_error *err)
 {

@@ -15,9 +15,11 @@
 #include "session/remove.h"
 #include "session/setup_evict.h"
 #include "session/tree.h"
+#include "session/walk.h"
 #include "session/workspace_temp.h"
 
 static const char where[] = "setup cache";
+static const char lock_ending[] = ".lock";
 
 enum { LOCK_TRIES = 16 };
 
@@ -34,6 +36,28 @@ static int check_owner(int fd, struct husk_error *err)
 		  "its directory belongs to, or is open to changes by, somebody else");
 	error_hint(err, "give it to this user with mode 0700, or name another directory");
 	return HUSK_E_INVALID;
+}
+
+/* A maker that was killed gave its lock up, but not the file. */
+static void sweep_locks(const struct setup_cache *cache)
+{
+	CLEANUP_WALK struct walk walk = WALK_INIT;
+	struct walk_entry entry;
+	char key[SETUP_KEY_SIZE];
+
+	if (walk_init(&walk, cache->fd, false) < 0)
+		return;
+	while (walk_next(&walk, &entry) > 0) {
+		int lock;
+
+		if (strlen(entry.name) != SETUP_KEY_SIZE - 1 + strlen(lock_ending) ||
+		    strcmp(entry.name + SETUP_KEY_SIZE - 1, lock_ending) != 0)
+			continue;
+		memcpy(key, entry.name, sizeof(key) - 1);
+		key[sizeof(key) - 1] = '\0';
+		lock = setup_cache_try_lock(cache, key);
+		setup_cache_unlock(cache, key, &lock);
+	}
 }
 
 int setup_cache_open(const char *dir, uint64_t max, struct setup_cache *ret,
@@ -60,6 +84,7 @@ int setup_cache_open(const char *dir, uint64_t max, struct setup_cache *ret,
 	(void)workspace_sweep(self);
 	ret->fd = fd_take(&fd);
 	ret->max = max;
+	sweep_locks(ret);
 	return 0;
 }
 
@@ -112,7 +137,7 @@ void setup_entry_deinit(struct setup_entry *entry)
 
 static void lock_name(const char *key, char name[SETUP_KEY_SIZE + 8])
 {
-	(void)snprintf(name, SETUP_KEY_SIZE + 8, "%s.lock", key);
+	(void)snprintf(name, SETUP_KEY_SIZE + 8, "%s%s", key, lock_ending);
 }
 
 /* The file goes with the lock, so what was locked may not be the file any more. */

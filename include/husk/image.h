@@ -213,6 +213,17 @@ HUSK_API int husk_image_prune(const struct husk_image_options *options,
 			      struct husk_error *err) HUSK_CHECKED;
 
 /**
+ * Remove what pulls and imports that were killed have left unfinished in the store, as
+ * the next one would do. Images, layers and what a cut download can be continued from
+ * stay: husk_image_prune takes those that no image needs. *ret_count (may be NULL): how
+ * many things. A store that is not there, or that is somebody else's, is left alone.
+ * Ownership: values. Errors: HUSK_E_INVALID, HUSK_E_IN_USE, HUSK_E_SYSTEM,
+ * HUSK_E_MEMORY. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_image_sweep(const struct husk_image_options *options,
+			      uint64_t *ret_count, struct husk_error *err) HUSK_CHECKED;
+
+/**
  * What an image is: its normalised name; the digest that the name stands for
  * ("sha256:..."; of an index where it is one) and that of this platform's manifest;
  * "os/arch[/variant]"; bytes of its compressed layers; when it was added, seconds since

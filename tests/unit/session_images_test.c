@@ -5,7 +5,9 @@
 
 #include <husk.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 #define NAME "localhost/made:x"
 
@@ -179,6 +181,50 @@ static void a_session_holds_its_image(void **state)
 	assert_int_equal(husk_image_find(NAME, &options, NULL, NULL), HUSK_E_IMAGE);
 }
 
+static void leave(const char *name)
+{
+	int fd = openat(place_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* What dead makers left goes and is counted; what somebody is making, and what has its
+ * name, stays. */
+static void sweeping_takes_what_is_unfinished(void **state)
+{
+	struct husk_image_options options = known();
+	char digest[DIGEST_TEXT];
+	uint64_t count = 7;
+	int lock;
+
+	(void)state;
+	assert_int_equal(husk_image_sweep(&options, &count, NULL), 0);
+	assert_int_equal(count, 0); /* and no store is made */
+	assert_int_equal(faccessat(place_fd, "store", F_OK, 0), -1);
+	put_image("one", digest);
+	assert_int_equal(mkdirat(place_fd, "store/tmp/root-x", 0700), 0);
+	leave("store/tmp/root-x/file");
+	leave("store/tmp/t12.lock");
+	leave("store/tmp/t12");
+	leave("store/tmp/t34.lock");
+	leave("store/tmp/t56.lock");
+	leave("store/tmp/t56");
+	lock = openat(place_fd, "store/tmp/t56.lock", O_RDWR | O_CLOEXEC);
+	assert_true(lock >= 0);
+	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(husk_image_sweep(&options, &count, NULL), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(faccessat(place_fd, "store/tmp/root-x", F_OK, 0), -1);
+	assert_int_equal(faccessat(place_fd, "store/tmp/t12", F_OK, 0), -1);
+	assert_int_equal(faccessat(place_fd, "store/tmp/t34.lock", F_OK, 0), -1);
+	assert_int_equal(faccessat(place_fd, "store/tmp/t56", F_OK, 0), 0);
+	close(lock);
+	assert_int_equal(husk_image_find(NAME, &options, NULL, NULL), 0);
+	assert_int_equal(husk_image_sweep(&options, NULL, NULL), 0);
+	assert_int_equal(faccessat(place_fd, "store/tmp/t56", F_OK, 0), -1);
+}
+
 /* A look at settings opens no store, and asks nobody. */
 static void checking_fetches_nothing(void **state)
 {
@@ -231,10 +277,15 @@ static void a_session_that_is_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest session_images[] = {
-	    CASE(getters_of_what_was_imported), CASE(nothing_is_a_value_too),
-	    CASE(finding_and_inspecting),	CASE(what_is_refused),
-	    CASE(damaged_names_are_counted),	CASE(a_session_holds_its_image),
-	    CASE(checking_fetches_nothing),	CASE(a_session_that_is_cancelled),
+	    CASE(getters_of_what_was_imported),
+	    CASE(nothing_is_a_value_too),
+	    CASE(finding_and_inspecting),
+	    CASE(what_is_refused),
+	    CASE(damaged_names_are_counted),
+	    CASE(a_session_holds_its_image),
+	    CASE(sweeping_takes_what_is_unfinished),
+	    CASE(checking_fetches_nothing),
+	    CASE(a_session_that_is_cancelled),
 	};
 
 	return cmocka_run_group_tests(session_images, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a setup that need no box: its command, what is kept of it, and copying
  * that over a workspace that somebody has prepared. */
+#include "base/fd.h"
 #include "session/deps.h"
 #include "session/setup_cache.h"
 #include "session/setup_command.h"
@@ -368,6 +369,32 @@ static void one_at_a_time_makes_a_tree(void **state)
 	place_close(&p);
 }
 
+static void what_dead_makers_left_is_swept(void **state)
+{
+	struct place p = place_open(1 << 20);
+	struct setup_stage stage = SETUP_STAGE_INIT;
+	int lock = setup_cache_try_lock(&p.cache, key('a'));
+	char dead[SETUP_KEY_SIZE + 8];
+	(void)state;
+
+	assert_true(lock >= 0);
+	assert_int_equal(publish(&p, 'c', 4000, 100), 1);
+	(void)snprintf(dead, sizeof(dead), "%s.lock", key('b'));
+	put(p.cache.fd, dead, "");
+	put(p.cache.fd, "other.lock", "");
+	assert_int_equal(setup_stage_new(&p.cache, &stage), 0);
+	fd_close(&stage.deps);
+	fd_close(&stage.fd); /* and with it the lock */
+	assert_int_equal(husk_setup_prune(p.dir, UINT64_MAX, NULL, NULL, NULL), 0);
+	assert_false(exists(p.cache.fd, dead));
+	assert_false(exists(p.cache.fd, stage.name));
+	assert_true(exists(p.cache.fd, "other.lock"));
+	assert_true(is_kept(&p, 'c'));
+	assert_int_equal(setup_cache_try_lock(&p.cache, key('a')), -EWOULDBLOCK);
+	setup_cache_unlock(&p.cache, key('a'), &lock);
+	place_close(&p);
+}
+
 static void a_stage_becomes_plain(void **state)
 {
 	struct place p = place_open(1 << 20);
@@ -430,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(the_least_recently_used_goes_first),
 	    cmocka_unit_test(pruning_leaves_what_is_in_use),
 	    cmocka_unit_test(one_at_a_time_makes_a_tree),
+	    cmocka_unit_test(what_dead_makers_left_is_swept),
 	    cmocka_unit_test(a_stage_becomes_plain),
 	    cmocka_unit_test(a_cache_that_others_may_write_to_is_refused),
 	};
