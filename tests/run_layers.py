@@ -43,6 +43,8 @@ def layers(root):
     found += [suite("hostile", "release", who) for who in ("user", "root")]
     found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
+    found += [suite("crash", "release", who) for who in ("user", "root")]
+    found += [suite("soak", "release", who) for who in ("user", "root")]
     found.append(Layer("install", ("release",),
                        (Program("run", ("tests/install/run",)),), 10))
     found.append(Layer("package", (), (Program("run", ("tests/package/run",)),), 30))

@@ -41,6 +41,8 @@ help:
 	'make lint            the checks of the source alone' \
 	'make format          lay out the C files as .clang-format says' \
 	'make fuzz            every fuzz target for FUZZ_SECONDS (60); FUZZ="NAME..." for some' \
+	'make crash           callers killed at KILLS (1000) random instants, as root and as a user' \
+	'make soak            BOXES (100000) boxes, or as many as SECONDS (3600) allow; WHO=user' \
 	'make coverage        unit and integration tests on the coverage variant, summed up' \
 	'make examples        build the programs of examples/' \
 	'make docs            the reference of the C interface, from the headers, into build/docs' \
@@ -86,6 +88,20 @@ FUZZ ?=
 fuzz:
 	@tests/deps build fuzz
 	@tests/fuzz/run --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+# The check has both in a short form. SEED repeats the instants of a run that printed it.
+KILLS ?= 1000
+BOXES ?= 100000
+SECONDS ?= 3600
+WHO ?= root
+SEED ?=
+.PHONY: crash soak
+crash: all deps
+	@for who in root user; do \
+		tests/crash/run --as $$who --build $(OUT) --kills $(KILLS) $(SEED:%=--seed %) || exit 1; \
+	done
+soak: all deps
+	@tests/soak/run --as $(WHO) --build $(OUT) --boxes $(BOXES) --seconds $(SECONDS) $(SEED:%=--seed %)
 
 .PHONY: coverage
 coverage: deps

@@ -16,6 +16,10 @@ USER = "husk-test"
 PYTHON = "/usr/bin/python3"
 # Set in the program that was started again; holds the identity that it now has.
 ENTERED = "HUSK_TEST_ENTERED"
+# How the variables begin that go along (settings.py).
+SETTING = "HUSK_TEST_SET_"
+# The one that is a descriptor, which goes along as well.
+PROGRESS = "PROGRESS"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 COPIED = ("tests", "bindings", "docs", "examples", "include", "README.md")
 
@@ -50,7 +54,9 @@ def start(program, root, build, who, arguments, switch, home):
     command = switch + (["unshare", "--user", "--map-root-user"] if who == "userns" else [])
     command += [PYTHON, program, "--as", who, "--build", build] + arguments
     env = {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", ENTERED: who}
-    return subprocess.run(command, env=env, cwd=root, stdin=subprocess.DEVNULL,
+    env.update({k: v for k, v in os.environ.items() if k.startswith(SETTING)})
+    kept = [int(env[SETTING + PROGRESS])] if SETTING + PROGRESS in env else []
+    return subprocess.run(command, env=env, cwd=root, stdin=subprocess.DEVNULL, pass_fds=kept,
                           check=False).returncode
 
 

@@ -28,6 +28,7 @@ from .context import Context
 from .registry import IDENTITIES, TESTS, Failure, Skip
 
 PR_SET_CHILD_SUBREAPER = 36
+NOTE = "note: "  # how a line begins that is shown of a test that passed, too
 SETTLE_SECONDS = 3.0  # how long what a test started may take to go once the test is over
 
 
@@ -131,6 +132,10 @@ def report(counts, name, outcome, reason, log):
     if outcome == "not ok":
         for line in log.splitlines()[-60:]:
             print(f"# {line}")
+    else:
+        for line in log.splitlines():
+            if line.startswith(NOTE):
+                print(f"# {line.removeprefix(NOTE)}")
     sys.stdout.flush()
 
 

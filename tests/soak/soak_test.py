@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes by the thousand leave everything as it was, and what would not be is told."""
+
+import os
+import random
+
+from harness import Failure, check, settings, test
+from harness.survivors import kill_below
+from place import Place
+from soaking import Soak
+from trend import Series
+
+WHO = ("root", "user")
+DAY = 24 * 3600
+
+
+@test(who=WHO, timeout=DAY, alone=True)
+def boxes_of_every_end_leave_all_as_it_was(t):
+    with Place(t) as place:
+        soak = Soak(t, place, settings.number("BOXES"), settings.number("SECONDS"))
+        complaints = soak.run()
+        print(f"note: {soak.summary()}")
+        if complaints:
+            raise Failure("; ".join(complaints))
+        place.nothing_elsewhere()
+
+
+@test(who=WHO, timeout=300, alone=True)
+def leaks_are_told(t):
+    """The same with a caller that leaves something behind after every tenth box."""
+    leaks = ("memory", "descriptor", "file", "process")
+    with Place(t) as place:
+        soak = Soak(t, place, 1 << 30, 10 * t.patience, leaks)
+        told = "; ".join(soak.run())
+        kill_below(os.getpid())
+        for leak in ("memory of the C program grows", "descriptors of the C program grow",
+                     "a file is left", "a process is left"):
+            check(leak in told, f"not told: {leak}: {told}")
+        check("the Python program" not in told, f"told of who did nothing: {told}")
+
+
+@test(who=WHO)
+def trends_are_told_from_noise(_t):
+    """One box in three hundred keeping something shows through noise that is nearly as large;
+    noise alone does not."""
+    chance = random.Random(7)
+    noise = [chance.randint(-200, 200) for _ in range(240)]
+    flat, grown = Series(100), Series(100)
+    for n, each in enumerate(noise):
+        flat.add(n * 400, 5000 + each)
+        grown.add(n * 400, 5000 + each + n * 400 / 300)
+    check(flat.complaint("flat") is None, f"{flat.growth()}")
+    check(grown.complaint("grown"), f"{grown.growth()}")
