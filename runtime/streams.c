@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,15 +17,21 @@ enum {
 	PIPE_USUAL = 64 << 10, /* a pipe's size, pipe(7) */
 	PIPE_LARGE = 1 << 20,
 	INPUT_CHUNK = 64 << 10,
+	/* Between one end of the input and the next, microseconds. */
+	RETYPE_FIRST = 50000,
+	RETYPE_LAST = 1000000,
 };
 
-/* A pipe ends by being closed; on a terminal the end is typed, termios(3), VEOF. */
+/* A pipe ends by being closed; on a terminal the end is typed, termios(3), VEOF. It ends
+ * one read there, and is lost where the program changes the terminal's mode before it
+ * reads, as shells do when they start: so it is typed again until the program has gone.
+ */
 static void end_input(struct streams *streams)
 {
 	static const char typed[] = "\004";
 	struct run *run = streams->run;
 
-	if (!run->call->terminal || streams->ended) {
+	if (!run->call->terminal) {
 		fd_close(&run->in);
 		return;
 	}
@@ -33,11 +40,56 @@ static void end_input(struct streams *streams)
 	streams->pending_size = 1;
 }
 
+static void plan_retyping(struct streams *streams)
+{
+	uint64_t wait = streams->retype_us > 0 ? 2 * streams->retype_us : RETYPE_FIRST;
+
+	streams->retype_us = wait < RETYPE_LAST ? wait : RETYPE_LAST;
+	streams->retype_at = run_clock() + streams->retype_us;
+}
+
+void streams_shorten(const struct streams *streams, struct timespec *left)
+{
+	uint64_t now = run_clock(), wait;
+
+	if (!streams->ended || streams->pending_size > 0 || streams->run->in < 0)
+		return;
+	wait = streams->retype_at > now ? streams->retype_at - now : 0;
+	if ((uint64_t)left->tv_sec * 1000000 + (uint64_t)left->tv_nsec / 1000 <= wait)
+		return;
+	left->tv_sec = (time_t)(wait / 1000000);
+	left->tv_nsec = (long)(wait % 1000000) * 1000;
+}
+
+/* To a program that reads keys one by one the end is a key like others. It is meant for a
+ * shell whose input has ended; where nothing was to be typed from the beginning, what
+ * shows a screen of its own goes on. */
+static bool is_typed(const struct run *run)
+{
+	struct termios mode;
+
+	return run->call->stdin_kind != BOX_STDIN_EMPTY ||
+	       (tcgetattr(run->in, &mode) == 0 && (mode.c_lflag & ICANON));
+}
+
+void streams_retype(struct streams *streams)
+{
+	if (!streams->ended || streams->pending_size > 0 || streams->run->in < 0 ||
+	    run_clock() < streams->retype_at)
+		return;
+	if (is_typed(streams->run))
+		end_input(streams);
+	else
+		plan_retyping(streams);
+}
+
 int streams_init(struct streams *streams, struct run *run)
 {
 	const struct box_call *call = run->call;
 
 	*streams = (struct streams){.run = run};
+	if (call->stdin_kind == BOX_STDIN_EMPTY)
+		end_input(streams);
 	if (call->stdin_kind == BOX_STDIN_DATA) {
 		streams->pending = call->stdin_data;
 		streams->pending_size = call->stdin_size;
@@ -140,7 +192,8 @@ bool streams_want_write(const struct streams *streams)
 
 bool streams_want_read(const struct streams *streams)
 {
-	return streams->run->in >= 0 && streams->copy && streams->pending_size == 0;
+	return streams->run->in >= 0 && streams->copy && streams->pending_size == 0 &&
+	       !streams->ended;
 }
 
 /* write(2) to a pipe that nobody reads raises SIGPIPE, whose disposition is the caller's
@@ -178,7 +231,11 @@ void streams_feed(struct streams *streams)
 	if (n >= 0) {
 		streams->pending += n;
 		streams->pending_size -= (size_t)n;
-		if (streams->pending_size == 0 && (!streams->copy || streams->ended))
+		if (streams->pending_size > 0)
+			return;
+		if (streams->ended)
+			plan_retyping(streams);
+		else if (!streams->copy)
 			end_input(streams); /* all of the data was given */
 	} else if (errno != EAGAIN && errno != EINTR) {
 		fd_close(&run->in); /* nobody reads it any more */

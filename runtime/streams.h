@@ -5,6 +5,8 @@
 #define RUNTIME_STREAMS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "runtime/run.h"
 
@@ -12,11 +14,13 @@ struct streams {
 	struct run *run;
 	const char *pending; /* standard input that the pipe has not taken yet */
 	size_t pending_size;
-	char *copy;    /* heap; what was read from stdin_fd */
-	char *discard; /* heap; where bytes beyond the cap go */
-	bool ended;    /* the end of the input was typed on the terminal */
-	bool refused;  /* the callback asked for an end */
-	bool grown[2]; /* the pipes were enlarged */
+	char *copy;	    /* heap; what was read from stdin_fd */
+	char *discard;	    /* heap; where bytes beyond the cap go */
+	bool ended;	    /* the end of the input is typed on the terminal */
+	uint64_t retype_at; /* and again then, by run_clock() */
+	uint64_t retype_us; /* which is so long after the last time */
+	bool refused;	    /* the callback asked for an end */
+	bool grown[2];	    /* the pipes were enlarged */
 };
 
 /* 0 or -ENOMEM. */
@@ -32,5 +36,10 @@ bool streams_want_write(const struct streams *streams);
 bool streams_want_read(const struct streams *streams);
 void streams_feed(struct streams *streams);   /* the pipe can take input */
 void streams_refill(struct streams *streams); /* stdin_fd has something, or its end */
+
+/* The end of the input on a terminal is typed from time to time: wait no longer than to
+ * the next time, and type it where that has come. */
+void streams_shorten(const struct streams *streams, struct timespec *left);
+void streams_retype(struct streams *streams);
 
 #endif

@@ -146,8 +146,6 @@ static int take_terminal(struct run *run, int fd)
 	run->out = fd;
 	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return -1;
-	if (run->call->stdin_kind == BOX_STDIN_EMPTY)
-		return 0;
 	run->in = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	return run->in < 0 ? -1 : 0;
 }
@@ -255,6 +253,8 @@ static bool watch(struct run *run, struct streams *streams)
 			run->outcome->end = BOX_TIMED_OUT;
 			return true;
 		}
+		streams_retype(streams);
+		streams_shorten(streams, &left);
 		set_watch(fds, run, streams);
 		r = ppoll(fds, WATCH_COUNT, &left, NULL);
 		if (r <= 0)
