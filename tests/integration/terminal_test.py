@@ -2,8 +2,11 @@
 """`husk shell` and `-t`: a terminal of the box's own, and the caller's as it was before."""
 
 import os
+import pathlib
+import re
 import signal
 import subprocess
+import termios
 import time
 
 from harness import check, contains, equal, need, test
@@ -92,6 +95,20 @@ def it_works_without_a_terminal_of_ones_own(t):
 
 
 @test
+def an_input_that_ends_ends_what_reads_it(t):
+    """Also a shell, which throws away what was typed before it reads keys one by one."""
+    for words, typed in ((("shell",), b""), (("shell",), b"echo $((6*7))\n"),
+                         (("run", "-it", "--", "python3", "-q"), b"print(6*7)\n"),
+                         (("run", "-it", "--", "sh", "-c", "sleep 2; cat; cat; echo 42"), b"")):
+        done = t.run([t.command, words[0], *limits(t), *words[1:]], stdin=typed)
+        equal(done.status, 0, f"{words} {typed}: {done.out[-300:]}")
+        check(typed == b"" or "42\r\n" in done.out, done.out)
+    # Without -i nothing is typed from the beginning.
+    done = t.run([t.command, "run", *limits(t), "-t", "--", "sh", "-c", "cat; echo done"])
+    equal((done.status, done.out), (0, "done\r\n"), "without -i")
+
+
+@test
 def large_output_comes_whole(t):
     done = t.run([t.command, "run", *limits(t), "-t", "--", "seq", "1", "100000"])
     equal(done.out.split(), [str(i) for i in range(1, 100001)], "lines")
@@ -128,6 +145,36 @@ def the_callers_terminal_is_restored(t):
 
 
 @test
+def a_killed_husk_gives_the_terminal_back(t):
+    """SIGKILL cannot be caught: a process that waits for husk's end does it."""
+    with Screen(t, "run", *limits(t), "-it", "--", "sh", "-c",
+                "stty raw -echo; printf '\\033[?1049h\\033[>1u\\033[?1000h'; echo ready; sleep 1000") as s:
+        s.sees("ready")
+        guards = children(s.process.pid, "husk-terminal")
+        equal(len(guards), 1, "guards")
+        s.signal(signal.SIGKILL)
+        equal(s.ends(), -signal.SIGKILL, "husk")
+        s.sees(re.escape("\x1b[<1u\x1b[?1000l\x1b[?1049l"))
+        end = time.monotonic() + 30 * t.patience
+        while os.path.exists(f"/proc/{guards[0]}") and time.monotonic() < end:
+            time.sleep(0.05)
+        s.is_as_before()
+    with Screen(t, "run", *limits(t), "-it", "--", "sh", "-c", "echo ready; read x") as s:
+        s.sees("ready")
+        guards = children(s.process.pid, "husk-terminal")
+        s.type("x\n")
+        equal(s.ends(), 0, "exit code")
+        check(not os.path.exists(f"/proc/{guards[0]}"), "the guard is left")
+
+
+def children(pid, name):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        found = file.read().split()
+    return [child for child in found
+            if pathlib.Path(f"/proc/{child}/comm").read_text(encoding="ascii").strip() == name]
+
+
+@test
 def a_stopped_husk_gives_the_terminal_back(t):
     with Screen(t, "shell", *limits(t)) as s:
         s.sees(r"[#$] ")
@@ -158,14 +205,34 @@ def nothing_is_left_to_type_for_the_next_shell(t):
         s.sees("ready")
         s.type("rm -rf important\n")
         equal(s.ends(), 0, "exit code")
-        flags = os.get_blocking(s.side)
-        os.set_blocking(s.side, False)
-        try:
-            left = os.read(s.side, 100)
-        except BlockingIOError:
-            left = b""
-        os.set_blocking(s.side, flags)
-        equal(left, b"", "what is left")
+        equal(left_to_read(s), b"", "what is left")
+
+
+def left_to_read(s):
+    mode = termios.tcgetattr(s.side)
+    mode[3] &= ~termios.ICANON
+    mode[6][termios.VMIN] = 0
+    termios.tcsetattr(s.side, termios.TCSANOW, mode)
+    return os.read(s.side, 100)
+
+
+@test
+def answers_that_come_late_are_not_for_the_next_shell(t):
+    """The box asks and ends; the terminal, far away, answers then."""
+    with Screen(t, "run", *limits(t), "-it", "--", "printf", r"\033[cend") as s:
+        s.sees(re.escape("\x1b[c") + "end")
+        s.sees(re.escape("\x1b[5n"))
+        s.type("\x1b[?62;4c")
+        s.type("\x1b[0n")
+        equal(s.ends(), 0, "exit code")
+        s.is_as_before()
+        equal(left_to_read(s), b"", "what is left")
+    with Screen(t, "run", *limits(t), "-it", "--", "printf", r"\033[cend") as s:
+        equal(s.ends(), 0, "of a terminal that does not answer")
+        s.is_as_before()
+    with Screen(t, "run", *limits(t), "-it", "--", "echo", "end") as s:
+        equal(s.ends(), 0, "exit code")
+        check(b"\x1b" not in s.text, "asked without need")
 
 
 @test
