@@ -56,6 +56,7 @@ struct box_spec {
 	uint32_t uid, gid; /* in the box */
 	bool host_network;
 	bool writable_root;
+	bool no_user_spaces; /* none below the box's own, whatever the filter says */
 	uint64_t tmp_bytes;
 	struct seccomp_program filter; /* denied calls are notified */
 	struct seccomp_program plain;  /* the same, killing by itself */

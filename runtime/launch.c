@@ -99,6 +99,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->gid = spec->gid;
 	plan_header(plan)->loopback = !spec->host_network;
 	plan_header(plan)->killable = spec->oom_protected;
+	plan_header(plan)->no_user_spaces = spec->no_user_spaces;
 	plan_header(plan)->landlock_fs = spec->landlock.fs;
 	plan_header(plan)->landlock_scoped = spec->landlock.scoped;
 	plan_header(plan)->deadline_us = run->begin_us + run->call->timeout_us + GRACE_US;
@@ -144,7 +145,7 @@ static uint64_t init_capabilities(const struct box_spec *spec)
 		return UINT64_MAX;
 	return UINT64_C(1) << CAP_SETGID | UINT64_C(1) << CAP_SETUID |
 	       UINT64_C(1) << CAP_SETPCAP | UINT64_C(1) << CAP_NET_ADMIN |
-	       UINT64_C(1) << CAP_SYS_ADMIN;
+	       UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;
 }
 
 static void fill_stub(struct run *run, const struct plan *plan)

@@ -149,7 +149,9 @@ static int describe_list(const struct wire_header *h, const char *label, uint32_
 
 static int describe_lockdown(const struct wire_header *h, struct buffer *out)
 {
-	int r = buffer_add_text(out, "capabilities none\nno_new_privs set\n");
+	int r =
+	    buffer_addf(out, "user namespaces %s\ncapabilities none\nno_new_privs set\n",
+			h->no_user_spaces ? "none further" : "as the filter allows");
 
 	if (r == 0 && h->landlock_fs == 0)
 		r = buffer_add_text(out, "landlock none: this kernel has it not\n");

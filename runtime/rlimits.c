@@ -6,6 +6,10 @@
 #include <sys/resource.h>
 
 enum {
+	/* Smaller than any core, so no file is written; and where cores go to a program
+	 * of the host's, 0 would not keep it from being started, but 1 does, core(5). The
+	 * filter lets no program lower it. */
+	CORE_NEVER = 1,
 	NOFILE_SOFT = 1024,   /* what programs that use select(2) can live with */
 	NOFILE_HARD = 524288, /* a table of this size is still bounded memory */
 	STACK_SOFT = 8 << 20, /* the usual default; threads take it as theirs */
@@ -18,7 +22,7 @@ static const struct {
 	uint64_t soft, hard;
 	const char *reason;
 } limits[] = {
-    {RLIMIT_CORE, false, 0, 0, "a core file would be written by the host's handler"},
+    {RLIMIT_CORE, false, CORE_NEVER, CORE_NEVER, "cores, and the host's handler of them"},
     {RLIMIT_CPU, true, 0, 0, "the deadline is ours"},
     {RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
     {RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},

@@ -27,6 +27,7 @@
 	ROW(WATCH_CALLER, "watch-caller", "watch the calling process")                         \
 	ROW(JOIN_CGROUP,  "join-cgroup",  "enter the control group")                           \
 	ROW(CGROUP_NS,    "cgroup-ns",    "enter a cgroup namespace")                          \
+	ROW(USER_SPACES,  "user-spaces",  "forbid user namespaces in the box")                 \
 	ROW(OPEN_TREE,    "open-tree",    "clone the mount tree of")                           \
 	ROW(TREE_ATTR,    "tree-attr",    "restrict the mount tree of")                        \
 	ROW(NEW_ROOT,     "new-root",     "make the new root")                                 \
@@ -40,10 +41,10 @@
 	ROW(HOSTNAME,     "hostname",     "set the host name")                                 \
 	ROW(LOOPBACK,     "loopback",     "bring the loopback interface up")                   \
 	ROW(RLIMITS,      "rlimits",      "set resource limits")                               \
+	ROW(LANDLOCK,     "landlock",     "confine the box to its root with Landlock")           \
 	ROW(CAPABILITIES, "capabilities", "give up capabilities")                              \
 	ROW(NO_NEW_PRIVS, "no-new-privs", "set no_new_privs")                                  \
 	ROW(UNDUMPABLE,   "undumpable",   "make the init program undumpable")                  \
-	ROW(LANDLOCK,     "landlock",     "confine the box to its root with Landlock")           \
 	ROW(TERMINAL,     "terminal",     "make the terminal")                                 \
 	ROW(STDIO,        "stdio",        "place the standard streams")                        \
 	ROW(WORKDIR,      "workdir",      "enter the working directory")                       \

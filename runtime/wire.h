@@ -116,7 +116,8 @@ struct wire_header {
 	uint32_t workdir;
 	uint32_t hostname;
 	uint32_t filter, filter_count,
-	    filter_plain; /* sock_filter array; plain: without notify */
+	    filter_plain;	 /* sock_filter array; plain: without notify */
+	uint32_t no_user_spaces; /* 1: no user namespaces below the box's own */
 	uint64_t landlock_fs, landlock_scoped; /* what Landlock handles; 0: without it */
 	uint32_t rlimit_count;
 	struct wire_rlimit rlimits[WIRE_RLIMITS];

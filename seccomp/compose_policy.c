@@ -12,6 +12,8 @@ static uint32_t action_of(uint8_t verdict, uint16_t error)
 		return SECCOMP_RET_ALLOW;
 	case SECCOMP_ERRNO:
 		return SECCOMP_RET_ERRNO | error;
+	case SECCOMP_FEIGN:
+		return SECCOMP_RET_ERRNO;
 	default:
 		return SECCOMP_RET_USER_NOTIF;
 	}

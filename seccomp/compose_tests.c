@@ -178,6 +178,10 @@ static uint32_t emit_test(struct seccomp_code *code, const struct seccomp_rule *
 	const uint32_t low = base + (little ? 0 : 4), high = base + (little ? 4 : 0);
 	uint32_t label;
 
+	if (test->op == SECCOMP_OP_NULL) {
+		label = compare(code, high, UINT32_MAX, BPF_JEQ, 0, yes, no);
+		return compare(code, low, UINT32_MAX, BPF_JEQ, 0, label, no);
+	}
 	if (rule->int_args & (1u << test->arg)) {
 		if (test->value >> 32)
 			return holds_below(test->op) ? yes : no;

@@ -67,7 +67,8 @@ enum seccomp_op {
 	SECCOMP_OP_GT,
 	SECCOMP_OP_GE,
 	SECCOMP_OP_MASKED_EQ, /* (argument & mask) == value */
-	SECCOMP_OP_ANY	      /* (argument & mask) != 0 */
+	SECCOMP_OP_ANY,	      /* (argument & mask) != 0 */
+	SECCOMP_OP_NULL	      /* a pointer that is NULL: all 64 bits, always */
 };
 
 enum { SECCOMP_ARGS = 6, SECCOMP_ROW_TESTS = 2 };
@@ -82,7 +83,8 @@ struct seccomp_test {
 enum seccomp_verdict {
 	SECCOMP_ALLOW,
 	SECCOMP_ERRNO,
-	SECCOMP_KILL /* a notification: init records the call and kills the task */
+	SECCOMP_FEIGN, /* success, and nothing is done */
+	SECCOMP_KILL   /* a notification: init records the call and kills the task */
 };
 
 struct seccomp_row {
@@ -91,7 +93,8 @@ struct seccomp_row {
 	uint8_t test_count; /* all must hold; 0: the row always matches */
 	uint16_t error;	    /* for SECCOMP_ERRNO */
 	/* On the low 32 bits alone: a row may only test an argument of which the kernel
-	 * looks at no more, and then garbage in the upper half must change nothing. */
+	 * looks at no more, and then garbage in the upper half must change nothing.
+	 * Pointers are for SECCOMP_OP_NULL. */
 	struct seccomp_test tests[SECCOMP_ROW_TESTS];
 	const char *reason; /* a few words; never empty */
 };

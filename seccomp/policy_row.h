@@ -35,6 +35,11 @@
 		.arg = (a), .op = SECCOMP_OP_MASKED_EQ, .mask = (m), .value = (v) \
 	}
 
+#define NONE(a)                                   \
+	{                                         \
+		.arg = (a), .op = SECCOMP_OP_NULL \
+	}
+
 #define ROW_IF(call, what, with, why, n, ...)                                          \
 	{                                                                              \
 		.name = (call), .verdict = (what), .error = (with), .test_count = (n), \
@@ -45,7 +50,9 @@
 #define FAIL_IF(call, with, why, test) ROW_IF(call, SECCOMP_ERRNO, with, why, 1, test)
 #define FAIL_IF2(call, with, why, t1, t2) \
 	ROW_IF(call, SECCOMP_ERRNO, with, why, 2, t1, t2)
-#define PASS_IF(call, why, test)    ROW_IF(call, SECCOMP_ALLOW, 0, why, 1, test)
-#define PASS_IF2(call, why, t1, t2) ROW_IF(call, SECCOMP_ALLOW, 0, why, 2, t1, t2)
+#define FEIGN_IF(call, why, test)    ROW_IF(call, SECCOMP_FEIGN, 0, why, 1, test)
+#define FEIGN_IF2(call, why, t1, t2) ROW_IF(call, SECCOMP_FEIGN, 0, why, 2, t1, t2)
+#define PASS_IF(call, why, test)     ROW_IF(call, SECCOMP_ALLOW, 0, why, 1, test)
+#define PASS_IF2(call, why, t1, t2)  ROW_IF(call, SECCOMP_ALLOW, 0, why, 2, t1, t2)
 
 #endif

@@ -105,6 +105,13 @@ static int copy_program(const struct seccomp_program *from, struct seccomp_progr
 	return 0;
 }
 
+static bool lets_pass(const struct seccomp_program *program, uint32_t nr)
+{
+	uint32_t answer = seccomp_answer(program, NATIVE_ARCH, nr);
+
+	return answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG;
+}
+
 /* Under a filter that refuses these, the program could not be executed, and what tried to
  * could not even end. */
 static int check_profile(const char *name, const struct seccomp_program *program,
@@ -116,9 +123,7 @@ static int check_profile(const char *name, const struct seccomp_program *program
 	} needed[] = {{SYS_execve, "execve"}, {SYS_exit_group, "exit_group"}};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		uint32_t answer = seccomp_answer(program, NATIVE_ARCH, needed[i].nr);
-
-		if (answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG)
+		if (lets_pass(program, needed[i].nr))
 			continue;
 		error_set(
 		    err, HUSK_E_INVALID, name,
@@ -143,6 +148,8 @@ static int set_filter(const char *name, struct box_spec *spec, struct husk_error
 		if (r < 0)
 			return r;
 	}
+	/* Who gives a profile that lets unshare pass wants namespaces in the box. */
+	spec->no_user_spaces = !lets_pass(&spec->filter, SYS_unshare);
 	r = copy_program(&spec->filter, &spec->plain, err);
 	if (r == 0 && seccomp_without_notify(&spec->plain) < 0)
 		r = error_oom(err, "seccomp");

@@ -73,6 +73,8 @@ _Noreturn void init_exit(int status);
 void mounts_apply(struct init *init);
 
 /* -- lockdown.c --------------------------------------------------------------------- */
+/* Before the mounts: by the host's /proc, which they cover. */
+void lock_user_spaces(struct init *init);
 void lock_hostname(struct init *init);
 void lock_loopback(struct init *init);
 void lock_rlimits(struct init *init);
@@ -80,7 +82,7 @@ void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);
 
 /* -- landlock.c --------------------------------------------------------------------- */
-/* Confine init, and what it starts, to the new root. After no_new_privs. */
+/* Confine init, and what it starts, to the new root; while it can still mount. */
 void lock_to_root(struct init *init);
 
 /* -- terminal.c --------------------------------------------------------------------- */

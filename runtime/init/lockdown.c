@@ -3,6 +3,7 @@
 #include "runtime/init/init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/if.h>
 #include <linux/in.h>
@@ -15,6 +16,30 @@ enum {
 	DGRAM_CLOEXEC = 2 | 02000000, /* SOCK_DGRAM | SOCK_CLOEXEC */
 	KEYCTL_JOIN_SESSION = 1,      /* KEYCTL_JOIN_SESSION_KEYRING */
 };
+
+/* The setting is the user namespace's own, so of the box's, and the kernel asks each
+ * namespace up to the first, namespaces(7). A container around us may have made settings
+ * read-only: then the filter alone refuses them. */
+static long forbid_user_spaces(void)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/sys/user/max_user_namespaces",
+		       O_WRONLY | O_CLOEXEC, 0);
+	long r;
+
+	if (fd == -ENOENT || fd == -EROFS || fd == -EACCES || fd == -EPERM)
+		return 0;
+	if (fd < 0)
+		return fd;
+	r = raw3(SYS_write, fd, "0", 1);
+	(void)raw1(SYS_close, fd);
+	return r < 0 ? r : 0;
+}
+
+void lock_user_spaces(struct init *init)
+{
+	if (init->plan->no_user_spaces)
+		(void)STEP(init, STEP_USER_SPACES, NULL, forbid_user_spaces());
+}
 
 void lock_hostname(struct init *init)
 {

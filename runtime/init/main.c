@@ -137,13 +137,14 @@ void init_main(long *stack)
 	if (init.plan->killable)
 		(void)STEP(&init, STEP_RLIMITS, "oom_score_adj",
 			   give_up_oom_protection());
+	lock_user_spaces(&init);
 	mounts_apply(&init);
 	lock_hostname(&init);
 	lock_loopback(&init);
 	lock_rlimits(&init);
+	lock_to_root(&init);
 	lock_capabilities(&init);
 	lock_privileges(&init);
-	lock_to_root(&init);
 	terminal_open(&init);
 	workload_place_stdio(&init);
 	workload_start(&init);

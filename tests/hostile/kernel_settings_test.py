@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from harness import check, equal, need, test
+from harness.survivors import poll
 from integration.boxes import ended, py, sh
 
 # The kernel's command line of the machines that tests/vm boots.
@@ -66,3 +67,36 @@ def a_stepped_clock(t):
     result = json.loads(out)
     ended(result)
     check(1900 <= result["duration_ms"] < 15_000 * t.patience, result["duration_ms"])
+
+
+CRASH = "import ctypes, resource\n{}\nctypes.string_at(0)"
+# What a program in a box may try so that its core is dumped.
+LIMITS = ("", "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+          "resource.setrlimit(resource.RLIMIT_CORE, (1 << 30, 1 << 30))",
+          "libc = ctypes.CDLL(None); zero = (ctypes.c_uint64 * 2)(); "
+          "libc.prlimit(0, 4, zero, zero); libc.syscall(160, 4, zero); "
+          "libc.prctl(4, 1, 0, 0, 0)")
+
+
+@test(needs=("own-machine",), who=("root",), alone=True)
+def the_hosts_core_handler_is_not_started(t):
+    """A pipe in core_pattern: the kernel starts its program, as root of the host, for a crash
+    outside, and for none inside, whatever the crashing program does to its limits."""
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern")
+    before, seen, handler = pattern.read_text(), t.tmp / "seen", t.tmp / "handler"
+    t.tmp.chmod(0o755)
+    handler.write_text(f"#!/bin/sh\ncat >/dev/null\necho $1 >>{seen}\n")
+    handler.chmod(0o755)
+    pattern.write_text(f"|{handler} %P")
+    try:
+        for limit in LIMITS:
+            result = py(t, CRASH.format(limit))
+            equal(result["signal"], 11, f"with {limit!r}: {result['stderr']}")
+        time.sleep(1 * t.patience)
+        check(not seen.exists(), "the handler was started for a box")
+        outside = subprocess.Popen(["python3", "-c", CRASH.format(LIMITS[1])])  # the control
+        equal(outside.wait(), -11)
+        check(poll(seen.exists, 10 * t.patience), "no handler for a crash outside a box")
+        equal(seen.read_text().split(), [str(outside.pid)])
+    finally:
+        pattern.write_text(before)

@@ -60,7 +60,9 @@ LEAKS = ("/proc/kcore", "/proc/kallsyms", "/proc/timer_list", "/proc/sched_debug
          "/proc/kmsg", "/proc/interrupts", "/proc/latency_stats", "/proc/kpagecount",
          "/proc/kpageflags", "/proc/kpagecgroup", "/proc/timer_stats", "/proc/scsi/scsi",
          "/proc/acpi/wakeup", "/proc/asound/cards", "/proc/iomem", "/proc/ioports",
-         "/proc/slabinfo", "/proc/vmallocinfo", "/proc/pagetypeinfo",
+         "/proc/buddyinfo", "/proc/dynamic_debug/control", "/proc/key-users", "/proc/modules",
+         "/proc/schedstat", "/proc/softirqs", "/proc/zoneinfo", "/proc/slabinfo",
+         "/proc/vmallocinfo", "/proc/pagetypeinfo",
          "/sys/firmware/dmi/tables/DMI", "/sys/firmware/acpi/tables/DSDT",
          "/sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/energy_uj",
          "/sys/class/powercap/intel-rapl:0/energy_uj", "/sys/kernel/notes",
@@ -224,9 +226,11 @@ def a_very_deep_chain(t):
     the host compares, lists and removes the workspace."""
     code = """
 import os
-depth = 0
-while depth < 30000:
-    os.mkdir("d"); os.chdir("d"); depth += 1
+os.mkdir("d")
+for _ in range(29999):  # from the bottom: each level would be made slower than the one above
+    os.mkdir("n"); os.rename("d", "n/d"); os.rename("n", "d")
+for _ in range(30000):
+    os.chdir("d")
 open("file", "w").write("bottom")
 for name in ("mountinfo", "mounts", "stat", "maps"):
     open(f"/proc/self/{name}").read()

@@ -11,9 +11,10 @@ import secrets
 import socket
 import subprocess
 import threading
+import time
 
 from harness import check, equal, need, test
-from harness.survivors import all_pids
+from harness.survivors import all_pids, poll
 from integration.boxes import ended, limits, plain, py, sh
 
 SCOPES = 6  # the ABI that brought them
@@ -34,6 +35,11 @@ def landlock_scopes(_context):
     return None if abi() >= SCOPES else f"its ABI is {abi()}, scopes came with {SCOPES}"
 
 
+def time_for(t):
+    """An emulated machine is slow."""
+    return ("--timeout", str(30 * t.patience))
+
+
 TAKE = """
 import array, os, socket
 server = socket.socket(socket.AF_UNIX)
@@ -52,22 +58,21 @@ def given(t, folder, code, options=()):
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def hand_over():
-        while not (work / "door").exists():
-            pass
+        poll((work / "door").exists, 60 * t.patience)
         with socket.socket(socket.AF_UNIX) as client:
             while True:
                 try:
                     client.connect(str(work / "door"))
                     break
                 except ConnectionRefusedError:
-                    pass
+                    time.sleep(0.01)
             socket.send_fds(client, [b"x"], [fd])
             client.recv(1)
 
     thread = threading.Thread(target=hand_over, daemon=True)
     thread.start()
     try:
-        return py(t, TAKE + code, options=("--workspace", work, *options))
+        return py(t, TAKE + code, options=(*time_for(t), "--workspace", work, *options))
     finally:
         thread.join(10)
         os.close(fd)
@@ -177,12 +182,15 @@ def what_files_need_goes_on(t):
     volume.chmod(0o777)
     wanted = "one\none\nthrough\nx\ndone\n"
     for place in ("/tmp", "/dev/shm", "/workspace", "/data"):
-        result = sh(t, WORK.replace("$1", place), options=("-v", f"{volume}:/data:rw"))
+        result = sh(t, WORK.replace("$1", place),
+                    options=(*time_for(t), "-v", f"{volume}:/data:rw"))
         ended(result, 0, wanted)
     for place in ("/", "/usr/local", "/var/tmp"):
-        ended(sh(t, WORK.replace("$1", place), options=("--writable-root",)), 0, wanted)
+        ended(sh(t, WORK.replace("$1", place), options=(*time_for(t), "--writable-root")), 0,
+              wanted)
     ended(sh(t, WORK.replace("$1", "/"), options=(
-        "--image", f"dir:{image}", "--writable-root", "-v", "/usr:/usr:ro")), 0, wanted)
+        *time_for(t), "--image", f"dir:{image}", "--writable-root", "-v",
+        "/usr:/usr:ro")), 0, wanted)
 
 
 @test
@@ -219,10 +227,15 @@ child = subprocess.Popen(["sleep", "60"])
 fd = os.pidfd_open(child.pid)
 signal.pidfd_send_signal(fd, signal.SIGKILL)
 print(child.wait())
+libc = ctypes.CDLL(None, use_errno=True)
+queue = libc.syscall(240, b"queue", os.O_CREAT | os.O_RDWR, 0o600, None)
+print(queue >= 0, libc.syscall(242, queue, b"letter", 6, 0, None),
+      libc.syscall(241, b"queue"))
 os.kill(1, 0)
 print(len(os.listdir("/proc/self/fd")) > 3, os.readlink("/proc/self/exe") != "")
 """
-    ended(py(t, code), 0, "unnamed\nmemory\nhello\nhello\nTrue 8\n7\n-15\n-9\nTrue True\n")
+    ended(py(t, code, options=time_for(t)), 0, "unnamed\nmemory\nhello\nhello\nTrue 8\n7\n-15\n-9\n"
+          "True 0 0\nTrue True\n")
 
 
 @test(needs=("landlock",))
@@ -310,3 +323,100 @@ def init_is_under_a_filter_of_its_own(t):
         finally:
             process.communicate(b"go\n")
         equal(process.returncode, 0)
+
+
+MAKE_SPACE = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+print(open("/proc/sys/user/max_user_namespaces").read().strip() == "0")
+child = libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)  # clone(CLONE_NEWUSER | SIGCHLD)
+if child == 0:
+    os._exit(0)
+print("made" if child > 0 else ctypes.get_errno())
+"""
+
+
+@test(needs=("settings",))
+def no_user_namespaces_also_without_the_filter(t):
+    """A profile of the user's that overlooks clone: the kernel's own bound holds. One that lets
+    unshare pass asks for namespaces, and gets them."""
+    profiles = {"overlooks.json": '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": '
+                                  '[{"names": ["unshare"], "action": "SCMP_ACT_ERRNO"}]}',
+                "wants.json": '{"defaultAction": "SCMP_ACT_ALLOW"}'}
+    for name, text in profiles.items():
+        (t.tmp / name).write_text(text)
+    for more in ((), ("--user", "1000:1000"), ("--network", "host")):
+        result = py(t, MAKE_SPACE, options=("--seccomp", str(t.tmp / "overlooks.json"), *more))
+        ended(result, 0, "True\n28\n")  # ENOSPC, clone(2)
+        for kind in ("default", "strict"):
+            ended(sh(t, "cat /proc/sys/user/max_user_namespaces",
+                     options=("--seccomp", kind, *more)), 0, "0\n")
+    ended(py(t, MAKE_SPACE, options=("--seccomp", str(t.tmp / "wants.json"))), 0, "False\nmade\n")
+    outside = pathlib.Path("/proc/sys/user/max_user_namespaces").read_text()
+    check(int(outside) > 0, f"the caller's own namespace now allows {outside}")
+
+
+@need("settings")
+def settings(_context):
+    """The namespaces around us may have made settings read-only: then the filter is alone."""
+    path = "/proc/sys/user/max_user_namespaces"
+    flags = os.statvfs(path).f_flag if os.path.exists(path) else os.ST_RDONLY
+    return "settings are read-only here" if flags & os.ST_RDONLY else None
+
+
+@test
+def the_core_limit_stays(t):
+    """1 keeps the host's handler of cores from being started; 0 would not."""
+    code = """
+import os, resource
+core = resource.RLIMIT_CORE
+print(resource.getrlimit(core))
+for value in (0, 0), (0, 1), (1, 1), (-1, -1):
+    resource.setrlimit(core, value)
+    print(resource.getrlimit(core))
+for pid in (0, os.getpid(), os.getppid()):
+    try:
+        print("set", resource.prlimit(pid, core, (0, 0)))
+    except PermissionError:
+        print("refused", resource.getrlimit(core))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+    wanted = "(1, 1)\n" * 5 + "refused (1, 1)\n" * 3 + "(64, 64)\n"
+    for kind in ("default", "strict"):
+        ended(py(t, code, options=("--seccomp", kind)), 0, wanted)
+    ended(sh(t, "ulimit -c 0 && ulimit -S -c unlimited; sh -c 'kill -SEGV $$'; ls"), 0, "")
+
+
+@test
+def keyrings_are_separate_also_without_the_filter(t):
+    """A profile of the user's that lets keyctl pass: the caller's secrets are not found from any
+    keyring, and not read, changed or revoked by their number."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    name, secret = f"husk-wall-{t.marker}".encode(), secrets.token_hex(16).encode()
+    # add_key(2), into the user's keyring and the session's.
+    keys = [libc.syscall(248, b"user", name + end, secret, len(secret), ring)
+            for end, ring in ((b"-u", -4), (b"-s", -3))]
+    check(min(keys) > 0, f"no key was made here: {os.strerror(ctypes.get_errno())}")
+    (t.tmp / "open.json").write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
+    code = f"""
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+text = ctypes.create_string_buffer(200)
+def fails(*call):
+    return libc.syscall(*call) < 0
+found = [ring for ring in (-1, -2, -3, -4, -5) for end in (b"-u", b"-s")
+         if not fails(250, 10, ring, b"user", {name!r} + end, 0)]
+asked = [end for end in (b"-u", b"-s") if not fails(249, b"user", {name!r} + end, None, -3)]
+# KEYCTL_READ, UPDATE, REVOKE, SETPERM, INVALIDATE
+used = [(key, call) for key in {keys} for call in (11, 2, 3, 5, 21)
+        if not fails(250, call, key, text, 0)]
+print(found, asked, used, libc.syscall(248, b"user", b"own", b"x", 1, -3) > 0)
+"""
+    try:
+        ended(py(t, code, options=("--seccomp", str(t.tmp / "open.json"))), 0, "[] [] [] True\n")
+        for key, end, ring in zip(keys, (b"-u", b"-s"), (-4, -3)):  # the control: out here they are
+            equal(libc.syscall(250, 10, ring, b"user", name + end, 0), key)
+    finally:
+        for key in keys:
+            libc.syscall(250, 21, key)

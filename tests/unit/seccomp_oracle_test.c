@@ -16,6 +16,15 @@ static uint32_t scmp_action(uint8_t verdict, uint16_t error)
 	return verdict == SECCOMP_KILL ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(error);
 }
 
+static bool asks_for_null(const struct seccomp_row *row)
+{
+	for (uint8_t t = 0; t < row->test_count; t++) {
+		if (row->tests[t].op == SECCOMP_OP_NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Do several rows name this call, so that their order decides? */
 static bool ordered(const struct seccomp_policy *policy, const struct seccomp_row *row)
 {
@@ -27,6 +36,8 @@ static bool ordered(const struct seccomp_policy *policy, const struct seccomp_ro
 		for (size_t i = 0; table && i < table->count; i++) {
 			if (strcmp(table->rows[i].name, row->name) != 0)
 				continue;
+			if (asks_for_null(&table->rows[i]))
+				return true;
 			tested += table->rows[i].test_count > 0;
 			plain += table->rows[i].test_count == 0;
 		}

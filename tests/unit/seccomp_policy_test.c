@@ -121,6 +121,8 @@ static bool test_holds(const struct seccomp_test *test, const uint64_t *args)
 		return (arg & test->mask) == test->value;
 	case SECCOMP_OP_ANY:
 		return (arg & test->mask) != 0;
+	case SECCOMP_OP_NULL:
+		return args[test->arg] == 0;
 	}
 	fail_msg("operator %d in a row", test->op);
 	return false;
@@ -139,6 +141,8 @@ static uint32_t action_of(uint8_t verdict, uint16_t error)
 {
 	if (verdict == SECCOMP_ALLOW)
 		return SECCOMP_RET_ALLOW;
+	if (verdict == SECCOMP_FEIGN)
+		return SECCOMP_RET_ERRNO;
 	return verdict == SECCOMP_KILL ? SECCOMP_RET_USER_NOTIF : FAILS(error);
 }
 

@@ -6,8 +6,10 @@
 #include <linux/audit.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 
@@ -304,6 +306,39 @@ static void arguments_decide_on_the_bits_the_kernel_reads(void **state)
 			 FAILS(EPERM));
 }
 
+/* Read as ever; set without effect; both at once refused, wherever the pointers lie. */
+static void the_core_limit_stays(void **state)
+{
+	static const uint64_t pointers[] = {1, 0x7fff00001000, 0x100000000};
+	const uint32_t arch = NATIVE;
+	struct seccomp_data data = {.arch = arch, .nr = SYS_prlimit64};
+
+	(void)state;
+	for (size_t p = 0; p < sizeof(names) / sizeof(names[0]); p++) {
+		const struct seccomp_program program = builtin(names[p]);
+
+		for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+			data.args[1] = RLIMIT_CORE | 0xabcd00000000;
+			data.args[2] = 0;
+			data.args[3] = pointers[i];
+			assert_int_equal(evaluate(&program, &data), SECCOMP_RET_ALLOW);
+			data.args[2] = pointers[i];
+			data.args[3] = 0;
+			assert_int_equal(evaluate(&program, &data), SECCOMP_RET_ERRNO);
+			data.args[3] = pointers[i];
+			assert_int_equal(evaluate(&program, &data), FAILS(EPERM));
+			data.args[1] = RLIMIT_NOFILE;
+			assert_int_equal(evaluate(&program, &data), SECCOMP_RET_ALLOW);
+		}
+		assert_int_equal(
+		    evaluate_call(&program, arch, SYS_setrlimit, RLIMIT_CORE, 1, 0),
+		    SECCOMP_RET_ERRNO);
+		assert_int_equal(
+		    evaluate_call(&program, arch, SYS_setrlimit, RLIMIT_CPU, 1, 0),
+		    SECCOMP_RET_ALLOW);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +350,7 @@ int main(void)
 	    cmocka_unit_test(other_architectures_are_killed),
 	    cmocka_unit_test(clone_is_killed_for_each_namespace_flag),
 	    cmocka_unit_test(sockets_are_of_few_kinds),
+	    cmocka_unit_test(the_core_limit_stays),
 	    cmocka_unit_test(arguments_decide_on_the_bits_the_kernel_reads),
 	};
 

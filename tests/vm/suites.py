@@ -78,6 +78,9 @@ SUITES = (
           ("short",), 900, needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
     Suite("kernel-settings", SETTINGS, ("root", "user-session"), BOTH, 900,
           needs=("{build}/husk", "tests/hostile/run")),
+    # Landlock is of another age on each kernel.
+    Suite("second-wall", INTEGRATION + ("--only", "second_wall.*"), ("root", "user-session"), BOTH,
+          900, needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
     Suite("integration", INTEGRATION, EVERYWHERE, ("full",), 5400,
           needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
 )
