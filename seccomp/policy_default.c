@@ -31,8 +31,9 @@ enum {
 	PERSONA_FREE = 0x0008 | 0x20000 | 0x40000, /* LINUX32, UNAME26, NO_RANDOMIZE */
 	PROTOCOL_MPTCP = 262,
 	SET_ID = S_ISUID | S_ISGID,
-	TEMP_FILE = 020000000, /* what O_TMPFILE has beside O_DIRECTORY */
-	IOPRIO_PROCESS = 1,    /* ioprio_set(2) has no header of its own */
+	TEMP_FILE = 020000000,	    /* what O_TMPFILE has beside O_DIRECTORY */
+	SET_DELEGATION = 1024 + 16, /* F_SETDELEG of Linux 6.19 */
+	IOPRIO_PROCESS = 1,	    /* ioprio_set(2) has no header of its own */
 	IOPRIO_GROUP = 2,
 	IOPRIO_USER = 3,
 };
@@ -68,6 +69,14 @@ static const struct seccomp_row rows[] = {
 	    HAS(2, SET_ID)),
     FAIL_IF("fchmodat2", EPERM, "a set-id program would outlive the box on the host",
 	    HAS(2, SET_ID)),
+    FAIL_IF("fcntl", EACCES, "whoever opens the file then waits for the box",
+	    IS(1, F_SETLEASE)),
+    FAIL_IF("fcntl", EACCES, "whoever changes the directory then waits for the box",
+	    IS(1, SET_DELEGATION)),
+    FAIL_IF("fcntl64", EACCES, "whoever opens the file then waits for the box",
+	    IS(1, F_SETLEASE)),
+    FAIL_IF("fcntl64", EACCES, "whoever changes the directory then waits for the box",
+	    IS(1, SET_DELEGATION)),
     KILL("finit_module", "kernel modules"),
     KILL("fsconfig", "mounts"),
     KILL("fsmount", "mounts"),
