@@ -146,13 +146,14 @@ static int fill(int fd, const char *text, size_t size)
 	return r;
 }
 
-/* Whole or not at all. AppArmor takes no notice of names that begin with a dot. */
+/* Whole or not at all. AppArmor takes no notice of names that begin with a dot. The name
+ * is always the same, so that what a killed one left is removed by the next. */
 static int write_file(int dir, const char *text, size_t size)
 {
-	char temp[32];
+	static const char temp[] = ".husk.tmp";
 	int fd, r;
 
-	(void)snprintf(temp, sizeof(temp), ".husk.%d", (int)getpid());
+	(void)unlinkat(dir, temp, 0);
 	fd =
 	    openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)

@@ -2,6 +2,7 @@
 #include "oci/export.h"
 
 #include "base/fd.h"
+#include "base/temp_file.h"
 #include "oci/bounds.h"
 #include "oci/import.h"
 #include "oci/place.h"
@@ -10,11 +11,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_TRIES = 16, TEMP_NAME = 48, FILE_MODE = 0644 };
+enum { NAME_TRIES = 16, FILE_MODE = 0644 };
 
 /* Where the file is to be, and what it is until then: a file without a name where the
  * file system has such, so that a process that is killed leaves nothing. */
@@ -22,7 +22,7 @@ struct target_file {
 	int dir;
 	int fd;
 	const char *name;
-	char temp[TEMP_NAME]; /* "": it has no name */
+	char temp[TEMP_FILE_NAME]; /* "": it has no name */
 };
 
 void export_name(const struct export *export, bool familiar, char ret[EXPORT_NAME])
@@ -46,17 +46,6 @@ void export_name(const struct export *export, bool familiar, char ret[EXPORT_NAM
 }
 
 /* -- the file -- */
-
-static int make_temp_name(char temp[TEMP_NAME])
-{
-	uint64_t number;
-
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-		return -errno;
-	(void)snprintf(temp, TEMP_NAME, ".husk-export-%016llx.tmp",
-		       (unsigned long long)number);
-	return 0;
-}
 
 /* Only a plain file is replaced. */
 static int check_target(int dir, const char *name, const char *path,
@@ -88,12 +77,13 @@ static int open_temp(struct target_file *file, const char *path, struct husk_err
 		return 0;
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
 		return error_sys(err, errno, path, "cannot write beside it");
-	r = make_temp_name(file->temp);
+	r = temp_file_name(TEMP_FILE_EXPORT, file->temp);
 	if (r == 0) {
 		file->fd =
 		    openat(file->dir, file->temp,
 			   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
 		r = file->fd < 0 ? -errno : 0;
+		temp_file_hold(file->fd);
 	}
 	if (r < 0)
 		file->temp[0] = '\0';
@@ -119,7 +109,10 @@ static int open_target(const char *path, struct target_file *file, struct husk_e
 	if (file->dir < 0)
 		return error_sys(err, errno, path, "cannot open its directory");
 	r = check_target(file->dir, file->name, path, err);
-	return r < 0 ? r : open_temp(file, path, err);
+	if (r < 0)
+		return r;
+	temp_file_sweep_all(file->dir, TEMP_FILE_EXPORT);
+	return open_temp(file, path, err);
 }
 
 /* linkat cannot replace, so a file without a name gets one of ours first. */
@@ -129,10 +122,11 @@ static int name_file(struct target_file *file)
 	int r;
 
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
+	temp_file_hold(file->fd);
 	for (int i = 0; file->temp[0] == '\0'; i++) {
-		char temp[TEMP_NAME];
+		char temp[TEMP_FILE_NAME];
 
-		r = make_temp_name(temp);
+		r = temp_file_name(TEMP_FILE_EXPORT, temp);
 		if (r < 0)
 			return r;
 		if (linkat(AT_FDCWD, self, file->dir, temp, AT_SYMLINK_FOLLOW) == 0)

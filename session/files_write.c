@@ -4,12 +4,14 @@
  * The content goes to a file without a name (O_TMPFILE), so a process that is killed in
  * the middle leaves nothing. It is then linked under its name or, where that name is
  * taken, under one of ours and renamed over it: linkat cannot replace. File systems
- * without O_TMPFILE get a named file from the start. */
+ * without O_TMPFILE get a named file from the start. One of ours that a killed writer
+ * left is removed by the next look for changes (session/snapshot_take.c). */
 #include "session/files.h"
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/memory.h"
+#include "base/temp_file.h"
 #include "session/beneath.h"
 #include "session/files_path.h"
 
@@ -17,7 +19,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,21 +28,6 @@ enum {
 	NAME_TRIES = 16,    /* for a name that nobody has */
 	WRITERS_TRIES = 50, /* of a millisecond, for other writers to go */
 };
-
-struct temp_name {
-	char text[32];
-};
-
-static int new_temp_name(struct temp_name *ret)
-{
-	uint64_t number;
-
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-		return -errno;
-	(void)snprintf(ret->text, sizeof(ret->text), ".husk-%016llx.tmp",
-		       (unsigned long long)number);
-	return 0;
-}
 
 /* 1 where the name is free, 0 where it may be replaced, else why not. */
 static int check_target(int dir, const char *name)
@@ -111,20 +97,22 @@ static int link_fd(int fd, int dir, const char *name)
 /* Give the unnamed file its name, over whatever has it. */
 static int install_unnamed(int fd, int dir, const char *name, bool name_is_free)
 {
-	struct temp_name temp;
+	char temp[TEMP_FILE_NAME];
 	int r = name_is_free ? link_fd(fd, dir, name) : -EEXIST;
 
+	if (r == -EEXIST)
+		temp_file_hold(fd);
 	for (int i = 0; r == -EEXIST && i < NAME_TRIES; i++) {
-		r = new_temp_name(&temp);
+		r = temp_file_name(TEMP_FILE_WORKSPACE, temp);
 		if (r < 0)
 			return r;
-		r = link_fd(fd, dir, temp.text);
+		r = link_fd(fd, dir, temp);
 		if (r < 0)
 			continue;
-		if (renameat(dir, temp.text, dir, name) == 0)
+		if (renameat(dir, temp, dir, name) == 0)
 			return 0;
 		r = -errno;
-		(void)unlinkat(dir, temp.text, 0);
+		(void)unlinkat(dir, temp, 0);
 		return r;
 	}
 	return r;
@@ -150,14 +138,14 @@ static int write_unnamed(int dir, const char *name, bool name_is_free, const voi
 	return r < 0 ? r : install_unnamed(fd, dir, name, name_is_free);
 }
 
-static int open_temp(int dir, struct temp_name *temp)
+static int open_temp(int dir, char temp[TEMP_FILE_NAME])
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
-		int fd, r = new_temp_name(temp);
+		int fd, r = temp_file_name(TEMP_FILE_WORKSPACE, temp);
 
 		if (r < 0)
 			return r;
-		fd = openat(dir, temp->text,
+		fd = openat(dir, temp,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			    (mode_t)FILE_MODE);
 		if (fd >= 0 || errno != EEXIST)
@@ -168,21 +156,24 @@ static int open_temp(int dir, struct temp_name *temp)
 
 static int write_named(int dir, const char *name, const void *data, size_t size)
 {
-	struct temp_name temp;
-	CLEANUP_FD int fd = open_temp(dir, &temp);
+	char temp[TEMP_FILE_NAME];
+	CLEANUP_FD int fd = open_temp(dir, temp);
+	CLEANUP_FD int hold = -1; /* past the end of fd */
 	int r;
 
 	if (fd < 0)
 		return fd;
+	hold = openat(dir, temp, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	temp_file_hold(hold);
 	r = fd_write_all(fd, data, size);
 	if (r == 0)
 		r = beneath_give(dir, fd);
 	if (r == 0)
 		r = close_written(&fd);
-	if (r == 0 && renameat(dir, temp.text, dir, name) < 0)
+	if (r == 0 && renameat(dir, temp, dir, name) < 0)
 		r = -errno;
 	if (r < 0)
-		(void)unlinkat(dir, temp.text, 0);
+		(void)unlinkat(dir, temp, 0);
 	return r;
 }
 

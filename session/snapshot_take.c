@@ -3,6 +3,7 @@
  * into in the snapshot itself. */
 #include "session/snapshot.h"
 
+#include "base/temp_file.h"
 #include "session/snapshot_team.h"
 #include "session/stamp.h"
 #include "session/walk.h"
@@ -49,6 +50,10 @@ static int add_file_by_name(struct taker *t, const char *name, bool *ret_is_dir)
 		return errno == ENOENT ? 0 : -errno;
 	*ret_is_dir = S_ISDIR(st.st_mode);
 	if (!S_ISREG(st.st_mode))
+		return 0;
+	/* Not the workspace's: a writer of ours was killed before it could rename it. */
+	if (temp_file_is(TEMP_FILE_WORKSPACE, name) &&
+	    temp_file_sweep(walk_fd(&t->walk), name))
 		return 0;
 	file = (struct snapshot_file){
 	    .ino = st.st_ino,

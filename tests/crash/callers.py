@@ -39,9 +39,11 @@ class Caller:
     def words(self):
         raise NotImplementedError
 
-    def start(self, stdin=subprocess.DEVNULL):
+    def start(self, prefix=(), stdin=subprocess.DEVNULL):
+        """prefix: a program that starts it."""
+        words = [str(word) for word in (*prefix, *self.words())]
         with open(self.output, "wb") as out:
-            return subprocess.Popen([str(word) for word in self.words()], stdin=stdin, stdout=out,
+            return subprocess.Popen(words, stdin=stdin, stdout=out,
                                     stderr=subprocess.STDOUT, env=self.place.env, cwd=self.t.tmp)
 
     def said(self):
@@ -86,6 +88,39 @@ class Run(Caller):
                    if not name.startswith(("seen-", "made-"))]
         equal(strange, [], f"{what}: in the workspace")
         equal(len(list(self.workspace.glob("seen-*"))), 200, f"{what}: files of the caller's")
+
+
+class Writer(Caller):
+    """A session of the library on a workspace that it keeps: files are written, anew and over
+    what is there, below directories that are made; one box."""
+
+    def __init__(self, t, place):
+        super().__init__(t, place)
+        self.workspace = t.tmp / "workspace"
+        self.requests = t.tmp / "requests"
+        writes = [("a", 100), ("a", 200), ("d/e/b", 70000), ("d/e/b", 300), ("a", 50)]
+        lines = [{"op": "open", "workspace": str(self.workspace), "limits": len(place.limits) // 2},
+                 *({"op": "write", "path": name.encode().hex(), "data": (b"x" * size).hex()}
+                   for name, size in writes), {"op": "run", "argv": ["true"]}, {"op": "close"}]
+        self.requests.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def words(self):
+        return [client(self.t, "session")]
+
+    def start(self, prefix=()):
+        with open(self.requests, "rb") as file:
+            return super().start(prefix, stdin=file)
+
+    def look_again(self, what):
+        """A file is whole, and nothing lies beside it once the next has looked."""
+        done = self.place.husk("run", "--json", *self.place.limits, "--workspace", self.workspace,
+                               "--", "true")
+        check(done.status == 0, f"{what}: {done}")
+        found = {str(path.relative_to(self.workspace)): path.stat().st_size
+                 for path in self.workspace.rglob("*") if not path.is_dir()}
+        check(set(found) <= {"a", "d/e/b"}, f"{what}: in the workspace: {found}")
+        check(found.get("a", 100) in (100, 200, 50) and found.get("d/e/b", 300) in (300, 70000),
+              f"{what}: half written: {found}")
 
 
 class Private(Caller):
@@ -144,7 +179,7 @@ class Module(Caller):
 class Server(Caller):
     """`husk mcp`, with calls at the same time."""
 
-    def start(self, stdin=None):
+    def start(self, prefix=()):
         messages = [{"id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "crash", "version": "1"}}},
@@ -155,7 +190,7 @@ class Server(Caller):
         text = self.t.tmp / "messages"
         text.write_text("".join(json.dumps({"jsonrpc": "2.0", **m}) + "\n" for m in messages))
         with open(text, "rb") as file:
-            return super().start(stdin=file)
+            return super().start(prefix, stdin=file)
 
     def words(self):
         return [self.t.command, "mcp", *self.place.limits]

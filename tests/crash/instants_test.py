@@ -7,7 +7,7 @@ import subprocess
 import callers
 from harness import Failure, check, test
 from harness.survivors import poll
-from killing import Attack
+from killing import Instants
 from place import Place
 from servers import Registry
 
@@ -17,7 +17,7 @@ HOUR = 3600
 
 def attack(t, caller, share, *more):
     with Place(t) as place:
-        Attack(t, place, caller(t, place, *more)).run(share)
+        Instants(t, place, caller(t, place, *more)).run(share)
 
 
 @test(who=WHO)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killing a caller at a random instant of its life. How long the life lasts is measured first;
-the instants are spread evenly over it."""
+"""Killing callers: at an instant of their lives, and what must hold after it."""
 
+import collections
 import contextlib
 import os
 import random
@@ -10,43 +10,57 @@ import statistics
 import time
 
 from harness import Failure, check, settings
-from harness.survivors import descendants, parent_of, poll
+from harness.survivors import arguments_of, descendants, parent_of, poll
 
 LONGER, SHORTER = 1.02, 0.92  # the length of a life follows the machine's load
 ENOUGH = 20  # instants, to say something of how they were spread
 SETTLED = 30  # seconds within which a caller that lost a part of its box has to end
 LATE = 1.05   # some come just after the end
+TOO_LATE = "too late"
 
 
 class Attack:
-    """Instants, and what was met at each."""
+    """A caller started and struck down again and again. What is done in between, and what must
+    hold then, is the same wherever it is struck."""
 
     def __init__(self, t, place, caller):
         self.t, self.place, self.caller = t, place, caller
         self.chance = random.Random(f"{settings.number('SEED')} {caller.name}")
-        self.met = {"before a box": 0, "with a box": 0, "too late": 0}
-        self.kinds = dict.fromkeys(caller.kinds, 0)
+        self.met = collections.Counter()  # what the strikes met
 
     def run(self, share):
         """Share: of all kills, this caller's part."""
-        count = max(3, round(settings.number("KILLS") * share))
-        self.life = self.measure()
+        count = max(2, round(settings.number("KILLS") * share))
+        self.measure()
         for number in range(count):
             self.caller.prepare(number)
-            kind = self.chance.choice(self.caller.kinds)
-            at = self.chance.random() * self.life * LATE
-            what = f"{self.caller.name} {number}: {kind} after {at * 1000:.1f} ms"
-            self.kill(kind, at, what)
+            what = self.strike(f"{self.caller.name} {number}")
             self.place.all_gone(what)
             self.caller.look(what)
             self.place.swept(what)
             self.caller.look_again(what)
         self.place.nothing_elsewhere()
-        counted = {**self.met, **self.kinds}
-        print(f"note: {count} instants in {self.life * 1000:.0f} ms: " +
-              ", ".join(f"{n} {what}" for what, n in counted.items() if n))
-        check(count < ENOUGH or self.met["too late"] <= count / 2,
+        print(f"note: {count} strikes: " + ", ".join(
+            f"{n} {what}" for what, n in self.met.most_common()))
+        check(count < ENOUGH or self.met[TOO_LATE] <= count / 2,
               f"{self.met}: most came when it was over")
+
+    def measure(self):
+        """Let the caller live undisturbed, and learn what strike() has to know."""
+        raise NotImplementedError
+
+    def strike(self, what):
+        """Start the caller and end it. Returns what was done, in words that begin with what."""
+        raise NotImplementedError
+
+    def ended_well(self, process):
+        status = process.wait(60 * self.t.patience)
+        check(status == 0, f"{self.caller.name}: ended with {status}: {self.caller.said()}")
+        self.place.all_gone(f"{self.caller.name} by itself")
+
+
+class Instants(Attack):
+    """At random instants, spread evenly over the life."""
 
     def measure(self):
         lives = []
@@ -54,24 +68,26 @@ class Attack:
             self.caller.prepare(-1 - number)
             started = time.monotonic()
             process = self.caller.start()
-            status = process.wait(60 * self.t.patience)
+            self.ended_well(process)
             lives.append(time.monotonic() - started)
-            check(status == 0, f"{self.caller.name}: ended with {status}: {self.caller.said()}")
-            self.place.all_gone(f"{self.caller.name} by itself")
-        return statistics.median(lives[1:])  # the first one warms the caches
+        self.life = statistics.median(lives[1:])  # the first one warms the caches
 
-    def kill(self, kind, at, what):
+    def strike(self, what):
+        kind = self.chance.choice(self.caller.kinds)
+        at = self.chance.random() * self.life * LATE
+        what += f": {kind} after {at * 1000:.1f} ms"
         started = time.monotonic()
         process = self.caller.start()
         time.sleep(max(0, started + at - time.monotonic()))
         below = descendants(process.pid)
         done = process.poll() is not None
         self.life *= SHORTER if done else LONGER
-        self.met["too late" if done else "with a box" if len(below) > 1 else "before a box"] += 1
-        self.kinds[kind] += 1
+        self.met[TOO_LATE if done else "with a box" if len(below) > 1 else "before a box"] += 1
+        self.met[kind] += 1
         KINDS[kind](self, process, below, what)
         if process.poll() is None:
             raise Failure(f"{what}: it lives")
+        return what
 
     # -- the kinds --
 
@@ -86,8 +102,12 @@ class Attack:
         process.wait()
 
     def box_stopped_first(self, process, below, _what):
-        """Init, the shim and what they run, some of them, and then the caller dies."""
-        for pid in below:
+        """Init, the shim and what they run, some of them, and then the caller dies. They are let
+        come so far as to run something: who is stopped before it could ask for the signal that
+        ends it stays stopped."""
+        is_up = any(arguments_of(pid)[:1] not in ([], [b"husk-init"], arguments_of(process.pid)[:1])
+                    for pid in below)
+        for pid in below if is_up else ():
             if self.chance.random() < 0.7:
                 send(pid, signal.SIGSTOP)
         process.kill()
@@ -114,9 +134,10 @@ def send(pid, number):
         os.kill(pid, number)
 
 
-KINDS = {"caller killed": Attack.caller_killed, "caller stopped, killed": Attack.caller_stopped_first,
-         "box stopped, caller killed": Attack.box_stopped_first, "shim killed": Attack.shim_killed,
-         "init killed": Attack.init_killed}
+KINDS = {"caller killed": Instants.caller_killed,
+         "caller stopped, killed": Instants.caller_stopped_first,
+         "box stopped, caller killed": Instants.box_stopped_first,
+         "shim killed": Instants.shim_killed, "init killed": Instants.init_killed}
 OF_BOXES = (*["caller killed"] * 4, "caller stopped, killed", "box stopped, caller killed",
             "shim killed", "init killed")
 OF_IMAGES = (*["caller killed"] * 4, "caller stopped, killed")

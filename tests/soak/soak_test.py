@@ -25,7 +25,7 @@ def boxes_of_every_end_leave_all_as_it_was(t):
         place.nothing_elsewhere()
 
 
-@test(who=WHO, timeout=300, alone=True)
+@test(who=("root",), timeout=300, alone=True)
 def leaks_are_told(t):
     """The same with a caller that leaves something behind after every tenth box."""
     leaks = ("memory", "descriptor", "file", "process")
@@ -39,7 +39,7 @@ def leaks_are_told(t):
         check("the Python program" not in told, f"told of who did nothing: {told}")
 
 
-@test(who=WHO)
+@test(who=("root",))
 def trends_are_told_from_noise(_t):
     """One box in three hundred keeping something shows through noise that is nearly as large;
     noise alone does not."""

@@ -15,6 +15,7 @@ from trend import Series
 LOOKS = 24            # about so many over the run, but
 LOOK_SECONDS = (1, 15)  # never closer together or further apart
 SECOND = 1.0          # what a process may take to go
+FEW = 2               # of what comes once, with the first call of its kind
 # KiB: an allocator's arenas take a while to find their size.
 MEMORY = {"the C program": 2048, "the Python program": 6144}
 
@@ -31,8 +32,8 @@ class Soak:
         self.done, self.killed_callers, self.killed_inits, self.of_mortals = 0, 0, 0, 0
         for caller in self.steady:
             self.series[f"memory of {caller.name}"] = Series(MEMORY[caller.name], "KiB")
-            self.series[f"descriptors of {caller.name}"] = Series(0.5)
-            self.series[f"threads of {caller.name}"] = Series(0.5)
+            self.series[f"descriptors of {caller.name}"] = Series(FEW)
+            self.series[f"threads of {caller.name}"] = Series(FEW)
         for name in kernel.numbers():
             self.series[name] = Series(kernel.LIMITS[name], kernel.UNITS.get(name, ""))
         self.series["files"] = Series(3000)

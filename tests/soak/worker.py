@@ -53,8 +53,9 @@ def call_any(counts, box, chance):
         counts.take(kind, box.run(["sh", "-c", "cat; exit 5"], stdin="x" * 50000), code=5)
     elif kind == "files":
         box.write_file("a/given.txt", os.urandom(3000))
-        counts.take(kind, box.run(["sh", "-c", "cp a/given.txt a/made.txt"]), code=0)
-        if len(box.list_files()) < 2:
+        result = box.run(["sh", "-c", "cp a/given.txt a/made.txt"])
+        counts.take(kind, result, code=0)
+        if result.success and len(box.list_files()) < 2:
             counts.fails(kind, box.list_files())
     elif kind == "timeout":
         counts.take(kind, box.run(["sleep", "1000"], timeout_s=0.05), "timeout")

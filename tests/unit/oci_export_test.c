@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 
 static int export_to(const char *reference, const char *name, int32_t format, int cancel,
 		     struct husk_error *err)
@@ -226,6 +227,31 @@ static void long_names_have_a_record(void **state)
 	assert_string_equal(survey.members[2].name, "short");
 }
 
+/* Of an export that was killed when its file had a name, but not yet its own. */
+static void what_killed_exports_left_goes(void **state)
+{
+	static const char dead[] = ".husk-export-0123456789abcdef.tmp";
+	static const char held[] = ".husk-export-fedcba9876543210.tmp";
+	CLEANUP_MADE struct made made = make_image("one");
+	int fd, dead_fd;
+
+	(void)state;
+	make_layout("lay", &made, REF("v1"));
+	imports("lay", "team/app:7", 1);
+	dead_fd = openat(place_fd, dead, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(dead_fd >= 0);
+	close(dead_fd);
+	fd = openat(place_fd, held, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_SH), 0);
+	exports("team/app:7", "one.tar", HUSK_IMAGE_OCI);
+	assert_int_equal(faccessat(place_fd, dead, F_OK, 0), -1);
+	assert_int_equal(faccessat(place_fd, held, F_OK, 0), 0);
+	close(fd);
+	exports("team/app:7", "one.tar", HUSK_IMAGE_OCI);
+	assert_int_equal(faccessat(place_fd, held, F_OK, 0), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +262,7 @@ int main(void)
 	    CASE(a_failure_leaves_what_was),
 	    CASE(a_damaged_layer_is_not_exported_as_plain),
 	    CASE(long_names_have_a_record),
+	    CASE(what_killed_exports_left_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

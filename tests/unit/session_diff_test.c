@@ -6,6 +6,7 @@
 
 #include "session/files.h"
 
+#include <sys/file.h>
 #include <sys/mman.h>
 
 /* -- the kinds of change ----------------------------------------------------------------
@@ -326,6 +327,44 @@ static void calls_that_overlap_each_tell(void **state)
 	call_close(&c);
 }
 
+/* A writer of the file API that was killed between two calls; and names that only look
+ * like it. */
+static void what_killed_writers_left_goes_untold(void **state)
+{
+	static const char dead[] = ".husk-0123456789abcdef.tmp";
+	static const char held[] = ".husk-fedcba9876543210.tmp";
+	static const char link[] = ".husk-0000000000000000.tmp";
+	struct call c;
+	int fd;
+	(void)state;
+
+	call_open(&c);
+	make_dir(c.tree.ws, "dir");
+	put(c.tree.ws, "dir/.husk-0123456789abcdef.tmp", "half");
+	put(c.tree.ws, dead, "half");
+	put(c.tree.ws, held, "half");
+	fd = openat(c.tree.ws, held, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_SH), 0);
+	put(c.tree.ws, ".husk-0123456789abcdeg.tmp", "");
+	put(c.tree.ws, ".husk-0123456789abcdef.tmp2", "");
+	assert_int_equal(symlinkat("../outside", c.tree.ws, link), 0);
+	begin(&c);
+	assert_false(exists(c.tree.ws, dead));
+	assert_false(exists(c.tree.ws, "dir/.husk-0123456789abcdef.tmp"));
+	assert_true(exists(c.tree.ws, held));
+	put(c.tree.ws, dead, "half");
+	assert_changes(&c, "");
+	assert_false(exists(c.tree.ws, dead));
+	(void)close(fd);
+	begin(&c);
+	assert_false(exists(c.tree.ws, held));
+	assert_true(exists(c.tree.ws, ".husk-0123456789abcdeg.tmp"));
+	assert_true(exists(c.tree.ws, ".husk-0123456789abcdef.tmp2"));
+	assert_int_equal(fstatat(c.tree.ws, link, &(struct stat){0}, AT_SYMLINK_NOFOLLOW),
+			 0);
+	call_close(&c);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest session_diff[] = {
@@ -342,6 +381,7 @@ static int run(void)
 	    cmocka_unit_test(what_the_host_did_before_is_not_blamed),
 	    cmocka_unit_test(what_the_box_did_after_the_host_shows),
 	    cmocka_unit_test(calls_that_overlap_each_tell),
+	    cmocka_unit_test(what_killed_writers_left_goes_untold),
 	};
 
 	return cmocka_run_group_tests(session_diff, NULL, NULL);
