@@ -422,7 +422,7 @@ static const struct cli_option options[] = {
     {"tls-ca", 0, PULL, "FILE", NULL,
      "Trust the certificate authority in FILE (PEM) besides the system's", NULL,
      AT(images.tls_ca), set_text},
-    {"tmp-size", 0, FILES | BOX | MCP | SHELL, "SIZE", "256m",
+    {"tmp-size", 0, FILES | BOX | SETUP | MCP | SHELL, "SIZE", "256m",
      "Size of /tmp and of a writable root", NULL, AT(box.tmp_bytes), set_size},
     {"tty", 't', BOX, NULL, NULL,
      "Give the box a terminal of its own; with -i, your keys go to it", NULL,
@@ -441,7 +441,7 @@ static const struct cli_option options[] = {
      "private "
      "one is removed afterwards",
      NULL, AT(box.workspace), set_text},
-    {"writable-root", 0, FILES | BOX | MCP | SHELL, NULL, NULL,
+    {"writable-root", 0, FILES | BOX | SETUP | MCP | SHELL, NULL, NULL,
      "Let the box write to its root; the changes go with the box", NULL,
      AT(box.allow_writable_root), set_flag},
 };

@@ -53,6 +53,24 @@ def second_workspace_is_served_from_the_cache(t):
 
 
 @test
+def root_may_be_written_to_where_that_is_asked(t):
+    """As package managers of a system do; the changes go with the box."""
+    command = "echo kept >/usr/bin/husk-new && cp /usr/bin/husk-new .deps/"
+    done = setup(t, "--workspace", "w", command)
+    equal(done.status, 1)
+    contains(done.err, "Read-only file system")
+    more = ("--writable-root", "--tmp-size", "8m")
+    equal(setup(t, *more, "--workspace", "w", command).status, 0)
+    equal((t.tmp / "w/.deps/husk-new").read_text(), "kept\n")
+    check(not os.path.exists("/usr/bin/husk-new"), "it is on the host")
+    equal(code(t, "-c", "import os; print(os.path.exists('/usr/bin/husk-new'))").out, "False\n")
+    done = setup(t, *more, "--no-cache", "--workspace", "w",
+                 "head -c 20000000 /dev/zero >/usr/bin/husk-new")
+    equal(done.status, 1)
+    contains(done.err, "No space left")
+
+
+@test
 def kept_setups_are_pruned(t):
     """The least recently used first, down to a size, or all; never what is not asked for."""
     folder = t.tmp / "home/.cache/husk/setup"
