@@ -86,7 +86,7 @@ int seccomp_compose_policy(const struct seccomp_policy *policy, seccomp_number_f
 		set.abi[abi].known = is_x32(abi)
 					 ? set.abi[abi].unknown
 					 : action_of(policy->verdict, policy->error);
-		for (size_t t = 0; t < 2; t++) {
+		for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 			int rc = 0;
 
 			if (policy->tables[t])

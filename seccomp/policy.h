@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policy as data: which system calls a box may make, and why not.
  *
- * A policy is up to two tables and a verdict for what no row names. Rows are sorted by
- * name; rows of one name stay together, those with tests first, and the first that
- * matches decides. Where both tables name a call, the first table's rows come first.
+ * A policy is a few tables and a verdict for what no row names. Rows are sorted by name;
+ * rows of one name stay together, those with tests first, and the first that matches
+ * decides. Where several tables name a call, the first table's rows come first.
  * Every row has a reason, and tests/unit holds each of them to what it says, in every ABI
  * of the machine.
  *
@@ -104,20 +104,25 @@ struct seccomp_table {
 	size_t count;
 };
 
+enum { SECCOMP_TABLES = 3 };
+
 struct seccomp_policy {
 	const char *name;
 	uint8_t verdict; /* for reviewed numbers without a row that matches */
 	uint16_t error;
-	const struct seccomp_table
-	    *tables[2]; /* in the order in which they are asked; NULL: none */
+	/* In the order in which they are asked; NULL: none. */
+	const struct seccomp_table *tables[SECCOMP_TABLES];
 };
 
 /* What no box may do. */
 extern const struct seccomp_table seccomp_denylist;
+/* What a strict box may not do either. */
+extern const struct seccomp_table seccomp_refused;
 
 /* The denylist: everything else is allowed. */
 extern const struct seccomp_policy seccomp_policy_default;
-/* The allowlist, behind the denylist's rows: everything else is ENOSYS. */
+/* The allowlist, behind the denylist's rows and those of what it leaves out; a number
+ * that none of them names is ENOSYS. */
 extern const struct seccomp_policy seccomp_policy_strict;
 
 /* What the init program may do while a program runs under it; native calls alone, and

@@ -18,7 +18,7 @@ enum { POLICY_COUNT = sizeof(policies) / sizeof(policies[0]) };
 
 static bool check_names(const struct seccomp_policy *policy)
 {
-	for (size_t t = 0; t < 2; t++) {
+	for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 		const struct seccomp_table *table = policy->tables[t];
 
 		for (size_t i = 0; table && i < table->count; i++) {

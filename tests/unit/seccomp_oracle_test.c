@@ -30,7 +30,7 @@ static bool ordered(const struct seccomp_policy *policy, const struct seccomp_ro
 {
 	size_t tested = 0, plain = 0;
 
-	for (size_t t = 0; t < 2; t++) {
+	for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 		const struct seccomp_table *table = policy->tables[t];
 
 		for (size_t i = 0; table && i < table->count; i++) {
@@ -122,7 +122,7 @@ static scmp_filter_ctx oracle_for(const struct seccomp_policy *policy, uint32_t 
 		assert_int_equal(seccomp_arch_add(ctx, arch), 0);
 		assert_int_equal(seccomp_arch_remove(ctx, SCMP_ARCH_NATIVE), 0);
 	}
-	for (size_t t = 0; t < 2; t++) {
+	for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 		const struct seccomp_table *table = policy->tables[t];
 
 		for (size_t i = 0; table && i < table->count; i++) {
@@ -145,7 +145,7 @@ static bool skip_number(const struct seccomp_policy *policy, uint32_t arch, uint
 	char *name = seccomp_syscall_resolve_num_arch(arch, (int)nr);
 	bool skip = !name || seccomp_syscall_resolve_name_arch(arch, name) != (int)nr;
 
-	for (size_t t = 0; name && t < 2; t++) {
+	for (size_t t = 0; name && t < SECCOMP_TABLES; t++) {
 		const struct seccomp_table *table = policy->tables[t];
 
 		for (size_t i = 0; table && i < table->count; i++) {

@@ -63,26 +63,78 @@ static void tables_are_sorted_and_reasoned(void **state)
 {
 	(void)state;
 	check_table(&seccomp_denylist);
-	check_table(seccomp_policy_strict.tables[1]);
+	check_table(&seccomp_refused);
+	check_table(seccomp_policy_strict.tables[2]);
 	assert_ptr_equal(seccomp_policy_default.tables[0], &seccomp_denylist);
+	assert_null(seccomp_policy_default.tables[1]);
 	assert_ptr_equal(seccomp_policy_strict.tables[0], &seccomp_denylist);
+	assert_ptr_equal(seccomp_policy_strict.tables[1], &seccomp_refused);
 }
 
-/* A row of the allowlist that the denylist has decided already would be a lie. */
-static void allowlist_rows_are_reached(void **state)
+static const struct seccomp_row *last_row(const struct seccomp_table *table,
+					  const char *name)
 {
-	const struct seccomp_table *allow = seccomp_policy_strict.tables[1];
+	const struct seccomp_row *found = NULL;
 
+	for (size_t i = 0; i < table->count; i++) {
+		if (strcmp(table->rows[i].name, name) == 0)
+			found = &table->rows[i];
+	}
+	return found;
+}
+
+/* A row that an earlier table has decided already, whatever the arguments, would be a
+ * lie; and what is refused is refused, whatever they are. */
+static void strict_rows_are_reached(void **state)
+{
 	(void)state;
-	for (size_t i = 0; i < allow->count; i++) {
-		for (size_t d = 0; d < seccomp_denylist.count; d++) {
-			const struct seccomp_row *deny = &seccomp_denylist.rows[d];
+	for (size_t later = 1; later < SECCOMP_TABLES; later++) {
+		const struct seccomp_table *table = seccomp_policy_strict.tables[later];
 
-			if (deny->test_count == 0 &&
-			    strcmp(deny->name, allow->rows[i].name) == 0)
-				fail_msg("%s", deny->name);
+		for (size_t i = 0; i < table->count; i++) {
+			for (size_t t = 0; t < later; t++) {
+				const struct seccomp_row *row = last_row(
+				    seccomp_policy_strict.tables[t], table->rows[i].name);
+
+				if (row && row->test_count == 0)
+					fail_msg("%s", row->name);
+			}
 		}
 	}
+	for (size_t i = 0; i < seccomp_refused.count; i++) {
+		assert_int_equal(seccomp_refused.rows[i].verdict, SECCOMP_ERRNO);
+		assert_int_equal(seccomp_refused.rows[i].test_count, 0);
+	}
+}
+
+/* Every call that has a number in the reviewed ranges is let through, or refused with a
+ * reason: nothing is refused because nobody thought of it. */
+static void strict_names_every_call(void **state)
+{
+	char buf[32];
+	size_t named = 0;
+
+	(void)state;
+	for (unsigned abi = 0; abi < SECCOMP_ABI_COUNT; abi++) {
+		const struct seccomp_abi_info *info = &seccomp_abis[abi];
+
+		for (uint32_t nr = 0; info->base == 0 && nr < 1000; nr++) {
+			const char *name =
+			    seccomp_syscall_name(info->audit_arch, nr, buf, sizeof(buf));
+			bool row = false;
+
+			if (strncmp(name, "syscall ", 8) == 0)
+				continue;
+			for (size_t t = 0; t < SECCOMP_TABLES; t++)
+				row = row ||
+				      last_row(seccomp_policy_strict.tables[t], name);
+			if (!row)
+				fail_msg("%s, %u: %s is in no table", info->name, nr,
+					 name);
+			named++;
+		}
+	}
+	assert_true(named > 700);
 }
 
 static void int_args_are_sorted_and_known(void **state)
@@ -161,13 +213,13 @@ static bool reviewed(const struct seccomp_abi_info *info, uint32_t nr)
 /* The numbers of every row, looked up once. */
 enum { ROWS_MAX = 512 };
 
-static uint32_t numbers[POLICY_COUNT][2][ROWS_MAX][SECCOMP_ABI_COUNT];
+static uint32_t numbers[POLICY_COUNT][SECCOMP_TABLES][ROWS_MAX][SECCOMP_ABI_COUNT];
 
 static int look_up_rows(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < POLICY_COUNT; p++) {
-		for (size_t t = 0; t < 2; t++) {
+		for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 			const struct seccomp_table *table = policies[p]->tables[t];
 
 			for (size_t i = 0; table && i < table->count && i < ROWS_MAX;
@@ -197,7 +249,7 @@ static uint32_t expected(size_t p, unsigned abi, uint32_t nr, const uint64_t *ar
 	const struct seccomp_abi_info *info = &seccomp_abis[abi];
 	const struct seccomp_policy *policy = policies[p];
 
-	for (size_t t = 0; t < 2; t++) {
+	for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 		const struct seccomp_table *table = policy->tables[t];
 
 		for (size_t i = 0; table && i < table->count; i++) {
@@ -279,7 +331,7 @@ static void every_row_holds_in_every_abi(void **state)
 	for (size_t p = 0; p < POLICY_COUNT; p++) {
 		const struct seccomp_program program = builtin(policies[p]->name);
 
-		for (size_t t = 0; t < 2; t++) {
+		for (size_t t = 0; t < SECCOMP_TABLES; t++) {
 			const struct seccomp_table *table = policies[p]->tables[t];
 
 			for (size_t i = 0; table && i < table->count; i++)
@@ -316,7 +368,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tables_are_sorted_and_reasoned),
-	    cmocka_unit_test(allowlist_rows_are_reached),
+	    cmocka_unit_test(strict_rows_are_reached),
+	    cmocka_unit_test(strict_names_every_call),
 	    cmocka_unit_test(int_args_are_sorted_and_known),
 	    cmocka_unit_test(every_row_holds_in_every_abi),
 	    cmocka_unit_test(every_number_is_as_the_tables_say),
