@@ -28,6 +28,7 @@ enum box_root {
 };
 
 struct host_views;
+struct box_template;
 
 struct box_mount {
 	struct source source;
@@ -69,8 +70,10 @@ struct box_spec {
 	int init_fd;	    /* the init program, sealed */
 	int caller_fd;	    /* pidfd of this process */
 	pid_t caller_pid;
-	struct host_views *views;     /* runtime/layout.h */
-	struct box_mapping *mappings; /* heap */
+	int proc_fd;		       /* the host's /proc */
+	struct host_views *views;      /* runtime/layout.h */
+	struct box_template *template; /* runtime/template.h; has a lock of its own */
+	struct box_mapping *mappings;  /* heap */
 	size_t mapping_count;
 };
 

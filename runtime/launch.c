@@ -83,6 +83,18 @@ static void set_descriptors(struct run *run, struct wire_header *header)
 	header->join_count = run->join_count;
 }
 
+static uint32_t wire_part(enum layout_part part)
+{
+	switch (part) {
+	case LAYOUT_TEMPLATE:
+		return WIRE_TEMPLATE;
+	case LAYOUT_BOX:
+		return WIRE_BOX;
+	default:
+		return WIRE_WHOLE;
+	}
+}
+
 int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 {
 	const struct box_spec *spec = run->spec;
@@ -90,10 +102,11 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 
 	if (r < 0)
 		return r;
-	layout_build(plan, spec, run->call, &run->trees);
+	layout_build(plan, spec, run->call, &run->trees, run->part);
 	set_filter(plan, spec);
 	set_command(plan, run->call);
 	set_descriptors(run, plan_header(plan));
+	plan_header(plan)->part = wire_part(run->part);
 	plan_header(plan)->foreign = spec->ids.foreign;
 	plan_header(plan)->uid = spec->uid;
 	plan_header(plan)->gid = spec->gid;
@@ -161,14 +174,18 @@ static void fill_stub(struct run *run, const struct plan *plan)
 	stub->caller_fd = run->caller_fd;
 	stub->argv = run->init_argv;
 	stub->self_map = !spec->ids.foreign;
+	stub->proc_fd = spec->proc_fd;
+	stub->user_fd = run->part == LAYOUT_BOX ? run->template.user : -1;
+	stub->mount_fd = run->part == LAYOUT_BOX ? run->template.mount : -1;
 	if (spec->ids.foreign || spec->uid != 0)
 		stub->ambient = init_capabilities(spec);
 	stub->inject_step = run->call->inject_step;
 	stub->inject_errno = run->call->inject_errno;
+	/* Seen from a template's user namespace the id is the box's already. */
 	(void)snprintf(stub->uid_map, sizeof(stub->uid_map), "%u %u 1", spec->uid,
-		       spec->ids.uid);
+		       stub->user_fd >= 0 ? spec->uid : spec->ids.uid);
 	(void)snprintf(stub->gid_map, sizeof(stub->gid_map), "%u %u 1", spec->gid,
-		       spec->ids.gid);
+		       stub->user_fd >= 0 ? spec->gid : spec->ids.gid);
 	keep(stub, run->block_fd);
 	keep(stub, run->caller_fd);
 	keep(stub, run->box_channel);
@@ -290,6 +307,8 @@ static int make_cgroup(struct run *run)
 	struct cgroup_caps caps = run->spec->caps;
 	int r = run_injected(run, STEP_CGROUP);
 
+	if (run->part == LAYOUT_TEMPLATE)
+		return 0; /* nothing will run */
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
 	caps.pids = tasks_with_init(run->spec);
@@ -316,9 +335,11 @@ static int prepare(struct run *run, struct husk_error *err)
 
 	if (r != 0)
 		return r;
-	r = run_injected(run, STEP_SOURCE);
-	if (r == 0)
-		r = trees_make(run->spec, &run->trees, &subject);
+	if (run->part != LAYOUT_BOX) {
+		r = run_injected(run, STEP_SOURCE);
+		if (r == 0)
+			r = trees_make(run->spec, &run->trees, &subject);
+	}
 	if (r < 0)
 		return fail(run, STEP_SOURCE, r, subject);
 	r = run_injected(run, STEP_INIT_IMAGE);

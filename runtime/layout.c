@@ -146,8 +146,17 @@ static void dev_mounts(struct plan *plan)
 			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 			  STEP_MOUNT_TREE);
 	}
+}
+
+static void box_terminals(struct plan *plan)
+{
 	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC,
 		"newinstance,ptmxmode=0666,mode=0600", 0);
+}
+
+static void box_processes(struct plan *plan)
+{
+	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
 }
 
 /* Directories of the carrier, writable in the box. ".." of the new root is the carrier.
@@ -175,7 +184,7 @@ void layout_find_rows(struct host_views *views)
 	}
 }
 
-static void mask_proc(struct plan *plan, uint32_t present)
+static void mask_proc(struct plan *plan, uint32_t present, const char *empty)
 {
 	for (size_t i = 0; i < COUNT(proc_masks); i++) {
 		const char *path = proc_masks[i].path;
@@ -188,7 +197,7 @@ static void mask_proc(struct plan *plan, uint32_t present)
 			plan_bind(plan, path, path, MOUNT_ATTR_RDONLY, STEP_MASK);
 			break;
 		case MASK_DIR:
-			plan_bind(plan, "../empty", path, MOUNT_ATTR_RDONLY, STEP_MASK);
+			plan_bind(plan, empty, path, MOUNT_ATTR_RDONLY, STEP_MASK);
 			break;
 		default:
 			plan_bind(plan, "dev/null", path, 0, STEP_MASK);
@@ -238,13 +247,15 @@ static void session_mounts(struct plan *plan, const struct box_spec *spec,
 		plan_mount_user(plan, opened->mounts[i], spec->mounts[i].target);
 }
 
-static void make_carrier(struct layout *layout)
+static void make_carrier(struct layout *layout, bool whole)
 {
 	struct plan *plan = layout->plan;
-	uint64_t size = layout->spec->tmp_bytes + layout->extra;
+	uint64_t size = layout->extra + (whole ? layout->spec->tmp_bytes : 0);
 
 	plan_carrier(plan, size, size / INODE_BYTES + 4096);
 	plan_dir(plan, "root", 0755);
+	if (!whole)
+		return;
 	plan_dir(plan, "tmp", 01777);
 	plan_dir(plan, "shm", 01777);
 	plan_dir(plan, "empty", 0555);
@@ -273,41 +284,107 @@ static void add_code(struct plan *plan, const struct box_call *call)
 	plan_file(plan, BOX_CODE_PATH + 1, call->code, call->code_size, 0444);
 }
 
-/*
- * The order: pinned sources, the carrier, the root with every directory and mount point
- * in it, what is read-only; then all of that is restricted by one call; then what is not.
- */
+bool layout_can_share(const struct box_spec *spec)
+{
+	if (spec->writable_root)
+		return false;
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const char *target = spec->mounts[i].target;
+
+		if (strncmp(target, "tmp/", 4) == 0 || strcmp(target, "tmp") == 0 ||
+		    strncmp(target, "dev/", 4) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Pinned sources, the carrier, the root with every directory and mount point in it, what
+ * is read-only; then all of that is restricted by one call. */
+static void build_root(struct layout *layout, const struct box_call *call, bool whole,
+		       struct opened *opened)
+{
+	const struct box_spec *spec = layout->spec;
+	struct plan *plan = layout->plan;
+	bool host = spec->root == BOX_ROOT_HOST;
+
+	open_session_trees(layout, opened);
+	if (!host)
+		layout_dir_open(layout);
+	make_carrier(layout, whole);
+	if (whole)
+		tmp_targets(plan, spec);
+	if (host)
+		layout_host_root(layout);
+	else
+		layout_dir_root(layout);
+	dev_nodes(plan);
+	if (whole)
+		add_code(plan, call);
+	else
+		plan_dir(plan, "dev/husk", 0755);
+	if (host)
+		layout_host_fill(layout);
+	sys_mounts(plan, spec->views);
+	plan_restrict(plan, safe | (spec->writable_root ? 0 : MOUNT_ATTR_RDONLY));
+	dev_mounts(plan);
+}
+
+/* The mounts are those of a template already. What the box can write to is one tmpfs,
+ * seen in two places and then covered by the second. */
+static void build_box(struct layout *layout, const struct box_call *call)
+{
+	uint64_t size = layout->spec->tmp_bytes + layout->extra;
+	uint64_t inodes = size / INODE_BYTES + 4096;
+	struct plan *plan = layout->plan;
+	char options[96];
+
+	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
+		       (unsigned long long)size, (unsigned long long)inodes);
+	plan_fs(plan, "tmp", "tmpfs", NOSUID | NODEV, options, 0);
+	plan_dir(plan, "tmp/tmp", 01777);
+	plan_dir(plan, "tmp/shm", 01777);
+	plan_dir(plan, "tmp/empty", 0555);
+	if (call->code) {
+		plan_dir(plan, "tmp/husk", 0755);
+		plan_file(plan, "tmp/husk/code", call->code, call->code_size, 0444);
+		plan_bind(plan, "tmp/husk", "dev/husk", safe | MOUNT_ATTR_RDONLY,
+			  STEP_MOUNT_TREE);
+	}
+	box_terminals(plan);
+	box_processes(plan);
+	mask_proc(plan, layout->spec->views->proc_masks, "tmp/empty");
+	plan_bind(plan, "tmp/shm", "dev/shm", 0, STEP_MOUNT_TREE);
+	plan_bind(plan, "tmp/tmp", "tmp", 0, STEP_MOUNT_TREE);
+	if (layout->trees->cgroup_view)
+		view_cgroup(plan);
+}
+
 void layout_build(struct plan *plan, const struct box_spec *spec,
-		  const struct box_call *call, const struct layout_trees *trees)
+		  const struct box_call *call, const struct layout_trees *trees,
+		  enum layout_part part)
 {
 	struct layout layout = {.plan = plan,
 				.spec = spec,
 				.trees = trees,
 				.extra = call->code_size + SKELETON_BYTES};
-	bool host = spec->root == BOX_ROOT_HOST;
-	uint64_t restricted = safe | (spec->writable_root ? 0 : MOUNT_ATTR_RDONLY);
 	struct opened opened = {0};
 
-	open_session_trees(&layout, &opened);
-	if (!host)
-		layout_dir_open(&layout);
-	make_carrier(&layout);
-	tmp_targets(plan, spec);
-	if (host)
-		layout_host_root(&layout);
-	else
-		layout_dir_root(&layout);
-	dev_nodes(plan);
-	add_code(plan, call);
-	if (host)
-		layout_host_fill(&layout);
-	sys_mounts(plan, spec->views);
-	plan_restrict(plan, restricted);
-	dev_mounts(plan);
-	writable_mounts(plan);
-	plan_fs(plan, "proc", "proc", NOSUID | NODEV | NOEXEC, NULL, 0);
-	mask_proc(plan, spec->views->proc_masks);
-	if (trees->cgroup_view)
-		view_cgroup(plan);
+	if (part == LAYOUT_BOX) {
+		build_box(&layout, call);
+		return;
+	}
+	build_root(&layout, call, part == LAYOUT_WHOLE, &opened);
+	if (part == LAYOUT_WHOLE) {
+		box_terminals(plan);
+		writable_mounts(plan);
+	}
+	/* Of a template's this one is covered by each box's own, which the kernel allows
+	 * only where there is one to be seen, mount_namespaces(7). */
+	box_processes(plan);
+	if (part == LAYOUT_WHOLE) {
+		mask_proc(plan, spec->views->proc_masks, "../empty");
+		if (trees->cgroup_view)
+			view_cgroup(plan);
+	}
 	session_mounts(plan, spec, &opened);
 }

@@ -43,9 +43,18 @@ struct host_views *host_views_new(void);
 /* layout.c's part of it. */
 void layout_find_rows(struct host_views *views);
 
-/* Add all mount operations of a box to the plan. */
+/* A box's mounts come all at once, or as a template that is made once for a session and
+ * what each box adds to its copy of it (runtime/template.h). */
+enum layout_part { LAYOUT_WHOLE, LAYOUT_TEMPLATE, LAYOUT_BOX };
+
+/* Can the boxes of this spec share a template? Not where a box writes to its root, or
+ * where a mount lies in what is each box's own. */
+bool layout_can_share(const struct box_spec *spec);
+
+/* Add the mount operations of that part to the plan. */
 void layout_build(struct plan *plan, const struct box_spec *spec,
-		  const struct box_call *call, const struct layout_trees *trees);
+		  const struct box_call *call, const struct layout_trees *trees,
+		  enum layout_part part);
 
 /* -- between layout.c and the two kinds of root ---------------------------------------
  */

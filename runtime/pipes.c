@@ -50,8 +50,9 @@ int run_make_pipes(struct run *run)
 		r = -errno;
 	run->channel = pair[0];
 	run->box_channel = pair[1];
-	if (r < 0 || run->call->terminal)
-		return r; /* init sends the terminal's other side */
+	/* Init sends a terminal's other side; a template has no streams. */
+	if (r < 0 || run->call->terminal || run->part == LAYOUT_TEMPLATE)
+		return r;
 	if ((r = high_pipe(pair)) == 0) {
 		run->out = pair[0];
 		run->box_out = pair[1];

@@ -112,10 +112,41 @@ static void read_counters(struct run *run)
 	outcome->pids = cgroup_box_pids(run->cgroup);
 }
 
+/* RUN_AGAIN: the template could not be entered, nothing has run, and the next box is
+ * built by itself. */
+enum { RUN_AGAIN = 2 };
+
+static int run_once(const struct box_spec *spec, const struct box_call *call,
+		    struct box_outcome *ret, struct husk_error *err)
+{
+	struct run *run = run_new(spec, call, ret);
+	int r;
+
+	if (!run)
+		return error_oom(err, "run");
+	if (template_get(spec, call, &run->template))
+		run->part = LAYOUT_BOX;
+	r = run_launch(run, err);
+	if (r == 0)
+		run_supervise(run);
+	if (run->part == LAYOUT_BOX && ret->end == BOX_NOT_STARTED &&
+	    ret->step == STEP_TEMPLATE) {
+		template_refuse(spec);
+		ret->step = STEP_NONE;
+		ret->reason[0] = ret->hint[0] = ret->subject[0] = '\0';
+		run_free(run);
+		return RUN_AGAIN;
+	}
+	if (r >= 0)
+		read_counters(run);
+	ret->wall_us = run_clock() - run->begin_us;
+	run_free(run);
+	return r;
+}
+
 int box_run(const struct box_spec *spec, const struct box_call *call,
 	    struct box_outcome *ret, struct husk_error *err)
 {
-	struct run *run;
 	int r, cancel_state;
 
 	/* A thread that is cancelled in the middle would leave a box without its keeper.
@@ -124,18 +155,9 @@ int box_run(const struct box_spec *spec, const struct box_call *call,
 	memset(ret, 0, sizeof(*ret));
 	ret->out = BUFFER_INIT(call->discard ? 0 : call->max_output);
 	ret->err = BUFFER_INIT(call->discard ? 0 : call->max_output);
-	run = run_new(spec, call, ret);
-	if (!run) {
-		pthread_setcancelstate(cancel_state, NULL);
-		return error_oom(err, "run");
-	}
-	r = run_launch(run, err);
-	if (r == 0)
-		run_supervise(run);
-	if (r >= 0)
-		read_counters(run);
-	ret->wall_us = run_clock() - run->begin_us;
-	run_free(run);
+	do {
+		r = run_once(spec, call, ret, err);
+	} while (r == RUN_AGAIN);
 	pthread_setcancelstate(cancel_state, NULL);
 	return r < 0 ? r : 0;
 }

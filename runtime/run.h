@@ -15,6 +15,7 @@
 #include "runtime/layout.h"
 #include "runtime/plan.h"
 #include "runtime/stub.h"
+#include "runtime/template.h"
 #include "runtime/wire.h"
 
 enum { STUB_STACK = 16384 };
@@ -26,6 +27,8 @@ struct run {
 	struct cgroup_box *cgroup;
 	int join_fds[CGROUP_JOIN_MAX]; /* the cgroup's own */
 	uint32_t join_count;
+	enum layout_part part;
+	struct template_fds template; /* LAYOUT_BOX */
 	struct layout_trees trees;
 	int caller_fd; /* pidfd of this process; owned where own_caller_fd */
 	int own_caller_fd;

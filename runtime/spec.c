@@ -14,6 +14,7 @@
 #include "runtime/init_image.h"
 #include "runtime/layout.h"
 #include "runtime/probe.h"
+#include "runtime/template.h"
 
 /* A target below a link of the root file system is mounted where the link leads inside
  * that root: /lib/x at /usr/lib/x. On the host's own root only its program directories
@@ -135,15 +136,22 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 {
 	int r;
 
-	spec->init_fd = spec->caller_fd = -1;
+	spec->init_fd = spec->caller_fd = spec->proc_fd = -1;
 	r = resolve_targets(spec, err);
 	if (r == 0)
 		r = init_image_open(&spec->init_fd, err);
 	if (r < 0)
 		return r;
 	spec->views = host_views_new();
-	if (!spec->views)
+	spec->template = template_new();
+	if (!spec->views || !spec->template)
 		return error_oom(err, "session");
+	spec->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (spec->proc_fd < 0) {
+		error_sys(err, errno, "/proc", "cannot open it");
+		error_hint(err, "mount a proc file system there");
+		return HUSK_E_SYSTEM;
+	}
 	spec->landlock = landlock_here();
 	spec->oom_protected = is_oom_protected();
 	spec->caller_pid = getpid();
@@ -160,6 +168,9 @@ void box_spec_deinit(struct box_spec *spec)
 {
 	fd_close(&spec->init_fd);
 	fd_close(&spec->caller_fd);
+	fd_close(&spec->proc_fd);
+	template_free(spec->template);
+	spec->template = NULL;
 	for (size_t i = 0; i < spec->mapping_count; i++)
 		fd_close(&spec->mappings[i].fd);
 	free(spec->mappings);

@@ -17,6 +17,7 @@
 	ROW(INIT_IMAGE,   "init-image",   "prepare the init program")                          \
 	ROW(PIPES,        "pipes",        "make the pipes and the channel")                    \
 	ROW(PLAN,         "plan",         "hand over the plan")                                \
+	ROW(TEMPLATE,     "template",     "enter the prepared mounts")                         \
 	ROW(CLONE,        "clone",        "create the namespaces")                             \
 	ROW(ID_MAP,       "id-map",       "write the id maps")                                 \
 	/* in the child, before the init program */                                            \

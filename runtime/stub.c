@@ -44,13 +44,14 @@ static long injected(const struct stub_args *args, uint32_t step)
 	return 0;
 }
 
-static long write_file(const char *path, const char *text)
+/* name: below /proc */
+static long write_proc(const struct stub_args *args, const char *name, const char *text)
 {
 	long size = 0, fd, r;
 
 	while (text[size] != '\0')
 		size++;
-	fd = raw4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	fd = raw4(SYS_openat, args->proc_fd, name, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	r = raw3(SYS_write, fd, text, size);
@@ -60,18 +61,18 @@ static long write_file(const char *path, const char *text)
 	return r == size ? 0 : -EIO;
 }
 
-/* An unprivileged process maps its own single id once setgroups is denied,
- * user_namespaces(7). */
+/* An unprivileged process maps its own single id once setgroups is denied, which a
+ * template's namespace passes on, user_namespaces(7). */
 static long map_self(const struct stub_args *args)
 {
 	long r = injected(args, STEP_ID_MAP);
 
+	if (r == 0 && args->user_fd < 0)
+		r = write_proc(args, "self/setgroups", "deny");
 	if (r == 0)
-		r = write_file("/proc/self/setgroups", "deny");
+		r = write_proc(args, "self/uid_map", args->uid_map);
 	if (r == 0)
-		r = write_file("/proc/self/uid_map", args->uid_map);
-	if (r == 0)
-		r = write_file("/proc/self/gid_map", args->gid_map);
+		r = write_proc(args, "self/gid_map", args->gid_map);
 	return r;
 }
 
@@ -83,7 +84,7 @@ static long map_self(const struct stub_args *args)
 static long keep_capabilities(uint64_t kept)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct data[2];
+	struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
 	long r = raw2(SYS_capget, &header, data);
 
 	if (r < 0)
@@ -195,15 +196,12 @@ static void wake(volatile uint32_t *word, uint32_t value)
 	(void)raw3(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
-/* "/proc/PID/NAME" */
+/* "PID/NAME" */
 static void proc_path(char *to, long pid, const char *name)
 {
-	static const char proc[] = "/proc/";
 	char digits[24];
 	unsigned n = 0, at = 0;
 
-	for (; proc[at] != '\0'; at++)
-		to[at] = proc[at];
 	do {
 		digits[n++] = (char)('0' + pid % 10);
 		pid /= 10;
@@ -227,7 +225,7 @@ static long map_child(const struct stub_args *args, long pid)
 
 	for (unsigned i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
 		proc_path(path, pid, files[i][0]);
-		r = write_file(path, files[i][1]);
+		r = write_proc(args, path, files[i][1]);
 	}
 	return r;
 }
@@ -263,6 +261,27 @@ static void default_sigchld(void)
 	(void)raw4(SYS_rt_sigaction, SIGCHLD, &action, NULL, KERNEL_SIGSET);
 }
 
+/* Start from a template's mounts, setns(2). The shim is one thread, with a root directory
+ * and a working directory that it shares with nobody; the caller's stay what they are. */
+static long enter_template(const struct stub_args *args)
+{
+	long r = injected(args, STEP_TEMPLATE);
+
+	if (r == 0 && args->user_fd >= 0)
+		r = raw2(SYS_setns, args->user_fd, CLONE_NEWUSER);
+	if (r == 0 && args->mount_fd >= 0)
+		r = raw2(SYS_setns, args->mount_fd, CLONE_NEWNS);
+	return r;
+}
+
+static _Noreturn void shim_fail(struct stub_args *args, uint32_t step, long r)
+{
+	args->error = (int32_t)-r;
+	args->step = step;
+	wake(&args->cloned, 1);
+	stub_exit();
+}
+
 void shim_main(void *data, void *unused)
 {
 	struct stub_args *args = data;
@@ -273,13 +292,12 @@ void shim_main(void *data, void *unused)
 	if (caller_is_gone(args))
 		stub_exit();
 	default_sigchld();
+	r = enter_template(args);
+	if (r < 0)
+		shim_fail(args, STEP_TEMPLATE, r);
 	pid = clone_stub(args);
-	if (pid < 0) {
-		args->error = (int32_t)-pid;
-		args->step = STEP_CLONE;
-		wake(&args->cloned, 1);
-		stub_exit();
-	}
+	if (pid < 0)
+		shim_fail(args, STEP_CLONE, pid);
 	wake(&args->cloned, 1);
 	if (!args->self_map) {
 		r = map_child(args, pid);

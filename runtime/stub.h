@@ -38,6 +38,10 @@ struct stub_args {
 	int caller_fd;	   /* pidfd of the caller */
 	char *const *argv; /* of the init program; its environment is empty */
 	int self_map;	   /* 1: the stub writes the single-line maps; 0: the shim does */
+	/* A template's namespaces to start from, or -1: runtime/template.h. The user
+	 * namespace only where the stub maps itself. */
+	int user_fd, mount_fd;
+	int proc_fd; /* the host's /proc, which those mounts do not show; -1: by path */
 	char uid_map[STUB_MAP_TEXT], gid_map[STUB_MAP_TEXT];
 	uint64_t ambient; /* capabilities to keep, where exec would take them; bits */
 	int keep[STUB_KEEP_MAX]; /* ascending, without init_fd */

@@ -84,6 +84,13 @@ struct wire_rlimit {
 	uint64_t soft, hard; /* both are lowered to the hard limit in force */
 };
 
+/* What init makes of the operations (runtime/template.h). */
+enum wire_part {
+	WIRE_WHOLE = 0,	   /* the root of one box */
+	WIRE_TEMPLATE = 1, /* a root to be copied: hand its namespaces over and end */
+	WIRE_BOX = 2,	   /* "/" is a copy of a template's already */
+};
+
 /* How far the start came; written by init. */
 struct wire_progress {
 	uint32_t step;			 /* enum step now being done */
@@ -108,6 +115,7 @@ struct wire_header {
 	uint32_t loopback;    /* 1: bring lo up */
 	uint64_t deadline_us; /* monotonic clock: init ends the box then by itself */
 	uint32_t killable;    /* 1: give up the caller's protection from the OOM killer */
+	uint32_t part;	      /* enum wire_part */
 	uint32_t ops, op_count;
 	uint32_t argv,
 	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
@@ -132,6 +140,7 @@ enum wire_message {
 	WIRE_ENDED = 3,	     /* the main process ended and everything else is dead */
 	WIRE_LATE = 4,	     /* init's own deadline passed and it ended the box */
 	WIRE_TERMINAL = 5,   /* comes with the descriptor of the terminal's master side */
+	WIRE_NAMESPACES = 6, /* comes with a template's user and mount namespace */
 };
 
 struct wire_report {

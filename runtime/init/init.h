@@ -66,11 +66,18 @@ _Noreturn void step_fail(struct init *init, uint32_t step, long error,
 	})
 /* Send a report; there is nothing to be done where nobody listens. */
 void report_send(struct init *init, const struct wire_report *report);
+/* The same with one or two descriptors; -errno where it cannot be sent. kind: enum
+ * wire_message. */
+long report_send_fds(struct init *init, uint32_t kind, const int *fds, unsigned count);
 _Noreturn void init_exit(int status);
 
 /* -- mounts.c ----------------------------------------------------------------------- */
 /* Walk the plan's operations, pivot into the new root, detach the host. */
 void mounts_apply(struct init *init);
+
+/* -- template.c --------------------------------------------------------------------- */
+/* Hand over the namespaces that hold the mounts, and exit. */
+_Noreturn void template_hand_over(struct init *init);
 
 /* -- lockdown.c --------------------------------------------------------------------- */
 /* Before the mounts: by the host's /proc, which they cover. */

@@ -139,6 +139,8 @@ void init_main(long *stack)
 			   give_up_oom_protection());
 	lock_user_spaces(&init);
 	mounts_apply(&init);
+	if (init.plan->part == WIRE_TEMPLATE)
+		template_hand_over(&init);
 	lock_hostname(&init);
 	lock_loopback(&init);
 	lock_rlimits(&init);

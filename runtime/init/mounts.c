@@ -314,7 +314,8 @@ static long close_trees(const struct init *init)
 			    init->plan->stderr_fd,  init->signal_fd};
 	int highest = 0;
 
-	(void)raw1(SYS_close, init->carrier_fd);
+	if (init->carrier_fd >= 0)
+		(void)raw1(SYS_close, init->carrier_fd);
 	(void)raw1(SYS_close, init->root_fd);
 
 	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
@@ -326,15 +327,34 @@ static long close_trees(const struct init *init)
 	return raw3(SYS_close_range, highest + 1, ~0U, 0);
 }
 
-void mounts_apply(struct init *init)
+/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new one, and
+ * detaching "." takes it away with everything below. */
+static void change_root(struct init *init)
 {
-	apply_all(init);
-	/* pivot_root(2), "pivot_root(".", ".")": the old root ends up on top of the new
-	 * one, and detaching "." takes it away with everything below. */
 	(void)STEP(init, STEP_PIVOT, NULL, raw1(SYS_fchdir, init->root_fd));
 	(void)STEP(init, STEP_PIVOT, NULL, raw2(SYS_pivot_root, ".", "."));
 	(void)STEP(init, STEP_DETACH, NULL, raw2(SYS_umount2, ".", OLD_MNT_DETACH));
 	(void)STEP(init, STEP_DETACH, NULL, raw1(SYS_chdir, "/"));
+}
+
+static long enter_copy(struct init *init)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	init->root_fd = (int)fd;
+	return raw1(SYS_fchdir, fd);
+}
+
+void mounts_apply(struct init *init)
+{
+	init->carrier_fd = -1;
+	if (init->plan->part == WIRE_BOX)
+		(void)STEP(init, STEP_NEW_ROOT, "/", enter_copy(init));
+	apply_all(init);
+	if (init->plan->part != WIRE_BOX)
+		change_root(init);
 	(void)STEP(init, STEP_DETACH, NULL, check_detached());
 	(void)STEP(init, STEP_DETACH, NULL, close_trees(init));
 	init->root_fd = init->carrier_fd = -1;

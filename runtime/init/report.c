@@ -38,6 +38,35 @@ void report_send(struct init *init, const struct wire_report *report)
 		   MSG_NOSIGNAL, 0, 0);
 }
 
+/* Descriptors as ancillary data, cmsg(3). */
+struct rights {
+	size_t length;
+	int level, type;
+	int fds[2];
+};
+
+long report_send_fds(struct init *init, uint32_t kind, const int *fds, unsigned count)
+{
+	struct wire_report report;
+	struct rights rights;
+	struct iovec part = {&report, sizeof(report)};
+	struct msghdr message;
+
+	memset(&report, 0, sizeof(report));
+	report.message = kind;
+	memset(&rights, 0, sizeof(rights));
+	rights.length = offsetof(struct rights, fds) + count * sizeof(fds[0]);
+	rights.level = SOL_SOCKET;
+	rights.type = SCM_RIGHTS;
+	memcpy(rights.fds, fds, count * sizeof(fds[0]));
+	memset(&message, 0, sizeof(message));
+	message.msg_iov = &part;
+	message.msg_iovlen = 1;
+	message.msg_control = &rights;
+	message.msg_controllen = sizeof(rights);
+	return raw3(SYS_sendmsg, init->plan->channel_fd, &message, MSG_NOSIGNAL);
+}
+
 void step_fail(struct init *init, uint32_t step, long error, const char *subject)
 {
 	struct wire_report report;

@@ -9,37 +9,6 @@
 #include <asm/ioctls.h>
 #include <asm/termios.h>
 #include <fcntl.h>
-#include <sys/socket.h>
-
-/* One descriptor as ancillary data, cmsg(3). */
-struct rights {
-	size_t length;
-	int level, type;
-	int fd;
-	int padding;
-};
-
-static long send_master(const struct init *init, int master)
-{
-	struct wire_report report;
-	struct rights rights;
-	struct iovec part = {&report, sizeof(report)};
-	struct msghdr message;
-
-	memset(&report, 0, sizeof(report));
-	report.message = WIRE_TERMINAL;
-	memset(&rights, 0, sizeof(rights));
-	rights.length = offsetof(struct rights, fd) + sizeof(rights.fd);
-	rights.level = SOL_SOCKET;
-	rights.type = SCM_RIGHTS;
-	rights.fd = master;
-	memset(&message, 0, sizeof(message));
-	message.msg_iov = &part;
-	message.msg_iovlen = 1;
-	message.msg_control = &rights;
-	message.msg_controllen = sizeof(rights);
-	return raw3(SYS_sendmsg, init->plan->channel_fd, &message, MSG_NOSIGNAL);
-}
 
 static long set_up(int master, const struct wire_header *plan)
 {
@@ -69,7 +38,8 @@ void terminal_open(struct init *init)
 	side = (int)STEP(
 	    init, STEP_TERMINAL, NULL,
 	    raw3(SYS_ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-	(void)STEP(init, STEP_TERMINAL, NULL, send_master(init, master));
+	(void)STEP(init, STEP_TERMINAL, NULL,
+		   report_send_fds(init, WIRE_TERMINAL, &master, 1));
 	(void)raw1(SYS_close, master);
 	plan->stdin_fd = (int)STEP(init, STEP_TERMINAL, NULL,
 				   raw3(SYS_fcntl, side, F_DUPFD_CLOEXEC, 3));

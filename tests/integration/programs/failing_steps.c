@@ -4,8 +4,9 @@
  *it. It sees the inside of the library: only there can a step be told to fail.
  *
  *	failing_steps hooks			prints yes or no: can steps be made to
- *fail? failing_steps run LIMITS DIR ERRNO	a line for each step (below); DIR:
- *workspace
+ *fail? failing_steps run LIMITS DIR ERRNO BOX	a line for each step (below); DIR:
+ *workspace; BOX: the first of a session, the second (for which the template is made), or
+ *the third (which starts from the template)
  *
  * Lines: `step NAME FAULT EXIT STARTED DETAIL`, FAULT "none" where there is none; the
  *program in the box makes the file ran-NAME in the workspace. Last: `descriptors BEFORE
@@ -111,20 +112,32 @@ static void run_step(husk_session *session, uint32_t step, uint32_t error)
 	box_outcome_deinit(&outcome);
 }
 
-static int run_all(int limits, const char *workspace, uint32_t error)
+/* The box that fails is the so manieth of its session. */
+static void run_in_session(int limits, const char *workspace, uint32_t step,
+			   uint32_t error, int box)
 {
-	husk_session *session = open_session(limits, workspace, 0);
-	husk_session *writable = open_session(limits, workspace, 1);
+	husk_session *session = open_session(limits, workspace, step == STEP_OVERLAY);
+	struct box_outcome outcome;
+	struct verdict verdict;
+
+	for (int i = 1; i < box; i++) {
+		run_failing(session, STEP_NONE, 0, &outcome, &verdict);
+		box_outcome_deinit(&outcome);
+	}
+	run_step(session, step, error);
+	husk_session_close(session);
+}
+
+static int run_all(int limits, const char *workspace, uint32_t error, int box)
+{
 	int before;
 
 	/* No step failing: what is made once for the process is made here. */
-	run_step(session, STEP_NONE, error);
+	run_in_session(limits, workspace, STEP_NONE, error, box);
 	before = descriptors();
 	for (uint32_t step = STEP_NONE + 1; step < STEP_COUNT; step++)
-		run_step(step == STEP_OVERLAY ? writable : session, step, error);
+		run_in_session(limits, workspace, step, error, box);
 	printf("descriptors %d %d\n", before, descriptors());
-	husk_session_close(writable);
-	husk_session_close(session);
 	return 0;
 }
 
@@ -132,10 +145,11 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "hooks") == 0)
 		return say_hooks();
-	if (argc == 5 && strcmp(argv[1], "run") == 0)
+	if (argc == 6 && strcmp(argv[1], "run") == 0)
 		return run_all(strcmp(argv[2], "enforce") == 0 ? HUSK_LIMITS_ENFORCE
 							       : HUSK_LIMITS_BEST_EFFORT,
-			       argv[3], (uint32_t)strtoul(argv[4], NULL, 10));
-	fprintf(stderr, "usage: failing_steps hooks | run LIMITS DIR ERRNO\n");
+			       argv[3], (uint32_t)strtoul(argv[4], NULL, 10),
+			       (int)strtol(argv[5], NULL, 10));
+	fprintf(stderr, "usage: failing_steps hooks | run LIMITS DIR ERRNO BOX\n");
 	return 2;
 }

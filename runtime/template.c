@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/template.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "runtime/run.h"
+
+enum {
+	NAMESPACES = 2,
+	MAKE_MS = 10000, /* longer than any mount takes */
+	KILL_RETRY_MS = 50,
+};
+
+enum state { STATE_NONE, STATE_READY, STATE_REFUSED };
+
+struct box_template {
+	pthread_mutex_t making;
+	_Atomic(enum state) state; /* READY: fds are set and stay */
+	atomic_uint boxes;
+	int fds[NAMESPACES];
+};
+
+struct box_template *template_new(void)
+{
+	struct box_template *template = calloc(1, sizeof(*template));
+
+	if (!template)
+		return NULL;
+	(void)pthread_mutex_init(&template->making, NULL);
+	template->fds[0] = template->fds[1] = -1;
+	return template;
+}
+
+void template_free(struct box_template *template)
+{
+	if (!template)
+		return;
+	fd_close(&template->fds[0]);
+	fd_close(&template->fds[1]);
+	(void)pthread_mutex_destroy(&template->making);
+	free(template);
+}
+
+/* Init's message: 0 with both descriptors, else -errno. */
+static int receive(int channel, int fds[NAMESPACES])
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(NAMESPACES * sizeof(int))];
+	} control;
+	struct wire_report report;
+	struct iovec part = {.iov_base = &report, .iov_len = sizeof(report)};
+	struct msghdr message = {
+	    .msg_iov = &part,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (n != (ssize_t)sizeof(report) || report.message != WIRE_NAMESPACES)
+		return -EPROTO;
+	if (!rights || rights->cmsg_type != SCM_RIGHTS ||
+	    rights->cmsg_len != CMSG_LEN(NAMESPACES * sizeof(int)))
+		return -EPROTO;
+	memcpy(fds, CMSG_DATA(rights), NAMESPACES * sizeof(int));
+	return 0;
+}
+
+/* Init is of no more use, whatever became of it: the descriptors hold what it made. */
+static void end(struct run *run)
+{
+	struct pollfd init = {.fd = run->stub.init_pidfd, .events = POLLIN};
+	siginfo_t info;
+
+	while (init.fd >= 0 && poll(&init, 1, 0) == 0) {
+		run_kill(run);
+		(void)poll(&init, 1, KILL_RETRY_MS);
+	}
+	while (syscall(SYS_waitid, P_PIDFD, run->shim_fd, &info, WEXITED | __WALL, NULL) <
+		   0 &&
+	       errno == EINTR) {
+	}
+}
+
+/* On the heap: the caller's stack may be a small one. */
+struct making {
+	struct box_call call;
+	struct box_outcome outcome;
+	struct husk_error err;
+};
+
+static int make_in(const struct box_spec *spec, struct making *making,
+		   int fds[NAMESPACES])
+{
+	struct run *run = run_new(spec, &making->call, &making->outcome);
+	struct pollfd wait[2];
+	int r;
+
+	if (!run)
+		return -ENOMEM;
+	run->part = LAYOUT_TEMPLATE;
+	r = run_launch(run, &making->err) == 0 ? 0 : -ECANCELED;
+	if (r == 0) {
+		wait[0] = (struct pollfd){.fd = run->channel, .events = POLLIN};
+		wait[1] = (struct pollfd){.fd = run->shim_fd, .events = POLLIN};
+		while (poll(wait, 2, MAKE_MS) < 0 && errno == EINTR) {
+		}
+		r = receive(run->channel, fds);
+		end(run);
+	}
+	run_free(run);
+	return r;
+}
+
+static int make(const struct box_spec *spec, const struct box_call *first,
+		int fds[NAMESPACES])
+{
+	static const char *const nothing[] = {"template", NULL};
+	struct making *making = calloc(1, sizeof(*making));
+	int r;
+
+	if (!making)
+		return -ENOMEM;
+	making->call = (struct box_call){
+	    .argv = nothing,
+	    .envp = nothing + 1,
+	    .search = "/",
+	    .workdir = "/",
+	    .timeout_us = (uint64_t)MAKE_MS * 1000,
+	    .stdin_fd = -1,
+	    .cancel_fd = -1,
+	    .cancel_fd2 = -1,
+	    .resize_fd = -1,
+	    .discard = true,
+	    .inject_step = first ? first->inject_step : 0,
+	    .inject_errno = first ? first->inject_errno : 0,
+	};
+	r = make_in(spec, making, fds);
+	free(making);
+	return r;
+}
+
+/* The lock is held. */
+static void make_once(const struct box_spec *spec, const struct box_call *first)
+{
+	struct box_template *template = spec->template;
+	int fds[NAMESPACES] = {-1, -1};
+
+	if (template->state != STATE_NONE)
+		return;
+	if (!layout_can_share(spec) || make(spec, first, fds) < 0) {
+		template->state = STATE_REFUSED;
+		return;
+	}
+	/* Root's boxes are owned by the caller's own user namespace: an id that is not
+	 * mapped in the template's may not make another there, clone(2). */
+	if (spec->ids.foreign)
+		fd_close(&fds[0]);
+	memcpy(template->fds, fds, sizeof(fds));
+	template->state = STATE_READY;
+}
+
+static void prepare(const struct box_spec *spec, const struct box_call *first)
+{
+	struct box_template *template = spec->template;
+
+	if (!template || template->state != STATE_NONE ||
+	    pthread_mutex_trylock(&template->making) != 0)
+		return;
+	make_once(spec, first);
+	(void)pthread_mutex_unlock(&template->making);
+}
+
+void template_prepare(const struct box_spec *spec)
+{
+	prepare(spec, NULL);
+}
+
+bool template_get(const struct box_spec *spec, const struct box_call *call,
+		  struct template_fds *ret)
+{
+	struct box_template *template = spec->template;
+
+	if (!template)
+		return false;
+	if (template->state == STATE_NONE && atomic_fetch_add(&template->boxes, 1) > 0)
+		prepare(spec, call);
+	if (template->state != STATE_READY)
+		return false;
+	ret->user = template->fds[0];
+	ret->mount = template->fds[1];
+	return true;
+}
+
+void template_refuse(const struct box_spec *spec)
+{
+	if (spec->template)
+		spec->template->state = STATE_REFUSED;
+}
