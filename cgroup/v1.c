@@ -19,6 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Buffers of sockets may come to this part of the memory cap, beside it. */
+enum { SOCKET_SHARE = 4 };
+
 static ssize_t read_knob(const struct cgroup_box *box, enum cgroup_controller controller,
 			 const char *file, char text[256])
 {
@@ -125,6 +128,11 @@ static size_t v1_knobs(const struct cgroup_place *place, const struct cgroup_cap
 		list[count++] =
 		    cgroup_knob_number(CGROUP_MEMORY, "memory.memsw.limit_in_bytes",
 				       CGROUP_ABSENT_SWAP, value);
+		/* Buffers of sockets are no part of memory here, and without a limit of
+		 * their own there is none but the machine's. */
+		list[count++] = cgroup_knob_number(
+		    CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", CGROUP_ABSENT_FINE,
+		    cgroup_memory_value(caps->memory_bytes / SOCKET_SHARE));
 		if (place->oom_killer_off) {
 			list[count] = cgroup_knob_number(
 			    CGROUP_MEMORY, "memory.oom_control", CGROUP_ABSENT_FINE, 0);
