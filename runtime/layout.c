@@ -150,8 +150,9 @@ static void dev_mounts(struct plan *plan)
 
 static void box_terminals(struct plan *plan)
 {
+	/* Terminals count for the whole machine, kernel.pty.max: a bound for each box. */
 	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC,
-		"newinstance,ptmxmode=0666,mode=0600", 0);
+		"newinstance,ptmxmode=0666,mode=0600,max=128", 0);
 }
 
 static void box_processes(struct plan *plan)

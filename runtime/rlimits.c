@@ -12,6 +12,8 @@ enum {
 	CORE_NEVER = 1,
 	NOFILE_SOFT = 1024,   /* what programs that use select(2) can live with */
 	NOFILE_HARD = 524288, /* a table of this size is still bounded memory */
+	SIGNALS = 4096,	      /* queued signals and timers: the user's are 10,000s */
+	QUEUES = 400 << 10,   /* half of what a user has for POSIX message queues */
 	STACK_SOFT = 8 << 20, /* the usual default; threads take it as theirs */
 };
 
@@ -27,7 +29,10 @@ static const struct {
     {RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
     {RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},
     {RLIMIT_AS, true, 0, 0, "memory is the cgroup's to bound; this breaks programs"},
+    {RLIMIT_MSGQUEUE, false, QUEUES, QUEUES, "the caller's own count would run out"},
     {RLIMIT_NOFILE, false, NOFILE_SOFT, NOFILE_HARD, "programs size tables by it"},
+    {RLIMIT_SIGPENDING, false, SIGNALS, SIGNALS,
+     "the caller's own count would run out: no timers"},
     {RLIMIT_STACK, false, STACK_SOFT, RLIM_INFINITY, "deep recursion and threads"},
 };
 

@@ -84,6 +84,7 @@ static const struct seccomp_row rows[] = {
     KILL("fspick", "mounts"),
     FAIL("get_mempolicy", ENOSYS, "memory placement is the host's; libnuma asks"),
     KILL("init_module", "kernel modules"),
+    FAIL("io_setup", ENOSYS, "counts for the whole machine; databases do without"),
     FAIL("io_uring_enter", ENOSYS, "calls that no filter sees; programs fall back"),
     FAIL("io_uring_register", ENOSYS, "calls that no filter sees; programs fall back"),
     FAIL("io_uring_setup", ENOSYS, "calls that no filter sees; programs fall back"),

@@ -84,6 +84,9 @@ _Noreturn void template_hand_over(struct init *init);
 void lock_user_spaces(struct init *init);
 void lock_hostname(struct init *init);
 void lock_loopback(struct init *init);
+/* Bound what the kernel counts for a user, and so takes from the caller's own. While the
+ * host's /proc is there. */
+void lock_counts(struct init *init);
 void lock_rlimits(struct init *init);
 void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);

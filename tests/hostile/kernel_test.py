@@ -45,6 +45,7 @@ REFUSED = {
     "clock_settime": (227, 264, ":0:bad", "EPERM"),
     "clone3": (435, 435, ":bad:88", "ENOSYS"),
     "fanotify_init": (300, 338, ":-1", "EPERM"),
+    "io_setup": (206, 245, ":1:bad", "ENOSYS"),
     "io_uring_enter": (426, 426, ":-1", "ENOSYS"),
     "io_uring_register": (427, 427, ":-1", "ENOSYS"),
     "io_uring_setup": (425, 425, ":1:bad", "ENOSYS"),
