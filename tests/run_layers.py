@@ -7,8 +7,8 @@ import dataclasses
 import pathlib
 
 # In the order of their cost to the reader of a failure, not of their running time.
-LINTS = ("includes", "sizes", "banned", "texts", "scripts", "headers", "symbols", "format",
-         "analyse", "selftest")
+LINTS = ("includes", "sizes", "banned", "texts", "scripts", "cases", "headers", "symbols",
+         "format", "analyse", "selftest")
 WHO_ALL = ("root", "user", "userns")
 
 

@@ -61,10 +61,66 @@ for which, who in ((os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 1), (os.PRIO_USER, 0)):
 for name in ('autogroup', 'oom_score_adj', 'coredump_filter', 'clear_refs', 'comm'):
     refused(name, lambda: open(f'/proc/1/{name}', 'w').write('1'))
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-os.setpriority(os.PRIO_PROCESS, 0, 5)
+os.setpriority(os.PRIO_PROCESS, 0, min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19))
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 """
     ended(py(t, code), 0, "")
+
+
+@test
+def init_is_joined_and_told_nothing(t):
+    """No way into its group or session, no advice about its memory, no end by a descriptor,
+    no signal by a file or a timer; numbers with bits that the kernel does not look at too."""
+    code = """
+import ctypes, errno, fcntl, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+def state():
+    return (os.getpgid(1), os.getsid(1), os.getpriority(os.PRIO_PROCESS, 1),
+            os.sched_getscheduler(1), os.sched_getaffinity(1))
+before = state()
+def refused(name, *call):
+    value = libc.syscall(*[ctypes.c_long(x) if isinstance(x, int) else x for x in call])
+    if value >= 0:
+        print(name, value)
+init, words = os.pidfd_open(1), (ctypes.c_long * 8)(0x400000, 4096)
+high = 1 | 1 << 32
+refused('group', 109, 0, 1)
+refused('its group', 109, 1, 1)
+refused('release', 448, init, 0)
+for advice in (4, 8, 9, 20, 21):
+    refused('advice', 440, init, words, 1, advice, 0)
+refused('futexes', 274, 1, words, words)
+refused('core scheduling', 157, 62, 2, 1, 0, 0)
+refused('core scheduling of it', 157, 62, 3, 1, 0, 0)
+refused('limits', 302, high, 7, words, 0)
+refused('affinity', 203, high, 8, words)
+refused('attributes', 314, high, words, 0)
+refused('parameter', 142, high, words)
+refused('scheduler', 144, high, 5, words)
+refused('priority', 141, 1 << 32, high, 19)
+for who in (1, 2, 3):
+    refused('input', 251, who | 1 << 32, high if who < 3 else 0, 3 << 13)
+refused('timer', 222, 0, (ctypes.c_int * 16)(0, 0, 9, 4, 1), words)
+read, write = os.pipe()
+for number in (0, 9, 19, 15, 29):
+    fcntl.fcntl(read, fcntl.F_SETOWN, 1)
+    fcntl.fcntl(read, 10, number)  # F_SETSIG
+    fcntl.fcntl(read, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    os.write(write, b'x')
+for name in ('mem', 'oom_adj', 'timerslack_ns', 'loginuid', 'sched', 'setgroups', 'fail-nth',
+             'make-it-fail', 'attr/current', 'attr/exec', 'timens_offsets', 'task/1/comm',
+             'task/1/oom_score_adj', 'latency', 'projid_map'):
+    try:
+        os.write(os.open(f'/proc/1/{name}', os.O_WRONLY), b'1')
+        print(name)
+    except OSError:
+        pass
+time.sleep(0.1)
+assert state() == before and before[:2] == (1, 1) and os.getsid(0) != 1
+os._exit(6)
+"""
+    for options in ((), ("--user", "1000:1000")):
+        ended(py(t, code, options=options), 6, "")
 
 
 @test

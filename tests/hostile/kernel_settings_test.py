@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import time
 
-from harness import check, equal, need, test
+from harness import check, contains, equal, need, test
 from harness.survivors import poll
 from integration.boxes import ended, py, sh
 
@@ -100,3 +100,35 @@ def the_hosts_core_handler_is_not_started(t):
         equal(seen.read_text().split(), [str(outside.pid)])
     finally:
         pattern.write_text(before)
+
+
+# What distributions and administrators set; each by its own keeps an ordinary user from
+# making a user namespace.
+SWITCHES = {"/proc/sys/user/max_user_namespaces": "0",
+            "/proc/sys/kernel/unprivileged_userns_clone": "0",
+            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}
+
+
+@test(needs=("own-machine",), who=("root",))
+def user_namespaces_are_switched_off(t):
+    """An ordinary user's start fails, no program runs, and the words name the setting."""
+    words = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", t.command, "run",
+             "--limits", "best-effort", "--", "echo", "ran"]
+    env = {"HOME": "/nonexistent", "TMPDIR": "/tmp"}
+    tried = []
+    equal(t.run(words, env=env, cwd="/").out, "ran\n", "the control")
+    for name, value in SWITCHES.items():
+        path = pathlib.Path(name)
+        if not path.exists():
+            continue
+        before = path.read_text()
+        try:
+            path.write_text(value)
+            done = t.run(words, env=env, cwd="/")
+        finally:
+            path.write_text(before)
+        equal((done.status, done.out), (125, ""), name)
+        contains(done.err, path.name)
+        contains(done.err, "hint: ")
+        tried.append(name)
+    check(len(tried) >= 2, f"only {tried}")

@@ -137,6 +137,34 @@ def separators_in_values(t):
                 check(done.err.startswith("husk: ") and "\x1b" not in done.err, done.err)
 
 
+@test
+def names_are_no_paths(t):
+    """What a caller gives as a name becomes part of no path: of a box, of what is to be
+    stopped, of a profile, of an image."""
+    canary = Canary(t)
+    runtime = t.tmp / "run"
+    runtime.mkdir(mode=0o700)
+    env = {"XDG_RUNTIME_DIR": str(runtime)}
+    ended(box(t, "true", options=("--name", "fine"), env=env))  # makes the folders
+    before = sorted(runtime.rglob("*"))
+    up = "../" * 12 + str(canary.path).lstrip("/")
+    names = (f"{up}/x", "a/b", ".", "..", "", "x" * 300, "-x", "a\nb", "x\u202e", "a\\b", "%s",
+             "/etc/passwd", f"{up}/secret", "a\x1bb")
+    for name in names:
+        for words in (("run", "--name", name, "--", "true"), ("stop", name),
+                      ("run", "--profile", name, "--", "true"),
+                      ("run", "--image", name, "--pull", "never", "--", "true")):
+            if words[:2] == ("run", "--image") and name in ("x" * 300, ""):
+                continue  # a name that an image may have; none at all
+            options = limits(t) if words[0] == "run" else ()
+            done = t.husk(words[0], *options, *words[1:], env=env)
+            check(done.status in (1, 2, 64, 125) and not done.out, f"{words}: {done}")
+            check("\x1b" not in done.err and "\u202e" not in done.err, f"{words}: {done.err!r}")
+            canary.unread(done.err)
+    canary.intact()
+    equal(sorted(runtime.rglob("*")), before, "the run-time folder")
+
+
 @test(timeout=120)
 def temporary_files_of_others(t):
     """Where private workspaces are made somebody has laid links and directories under the

@@ -4,6 +4,7 @@ or a terminal. The lists of what is denied are in kernel_test.py."""
 
 from harness import check, contains, equal, test
 from integration.boxes import ended, faulted, probe
+from integration.clients import static
 
 # By x86-64 number.
 NAMED = {
@@ -81,3 +82,18 @@ def the_first_denied_call_is_named(t):
         equal(result["fault"]["detail"], name)
     result = faulted(probe(t, "calls", "here", "i386", f"52{ARGUMENTS}"), "escape_blocked", 159)
     contains(result["fault"]["detail"], "umount2")
+
+
+@test(needs=("cc",))
+def a_tracer_cannot_change_a_call(t):
+    """A process that traces another replaces a call that is open to all by one that is closed,
+    after a filter of its own or before any: it ends as if it had been made outright."""
+    for how in ("entry", "event", "exec"):
+        control = t.run([static(t, "tracer"), how, "165"])
+        contains(control.out, "165 returned -", f"the control: {how}")
+        result = probe(t, "tracer", how, "165")
+        equal((result["stdout"], result["fault"]["detail"]), ("165 killed 9\n", "mount"), how)
+        ended(probe(t, "tracer", how, "425"), 0, "425 returned -38 ENOSYS\n")
+        check(ended(probe(t, "tracer", how, "39"))["stdout"].startswith("39 returned 3"), how)
+        strict = probe(t, "tracer", how, "165", options=("--seccomp", "strict"))
+        check("returned -" not in strict["stdout"], strict)

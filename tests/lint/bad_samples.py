@@ -8,7 +8,7 @@ file itself are put together from parts."""
 import dataclasses
 
 LINTS = ("includes", "sizes", "banned", "headers", "symbols", "format", "scripts", "texts",
-         "analyse")
+         "cases", "analyse")
 TOP = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 
 
@@ -332,6 +332,42 @@ TEXTS = (
                  "tests/unit/base_test.c": "a = {cmocka_unit_test(adds)};\n"}),
 )
 
+def cases(about, rule, bad, good, wanted):
+    """Rows of the list of cases in a tree with one test of each kind."""
+    table = "| case | public id | kind | test | runs | outcome |\n|---|---|---|---|---|---|\n"
+    return Sample("cases", rule, about, {"docs/CASES.md": table + bad},
+                  {"docs/CASES.md": table + good}, wanted,
+                  base={"tests/lint/case_ids": "C001 B002\n",
+                        "tests/hostile/boxes_test.py": "WHO = (\"root\",)\n\n\n@test(who=WHO)\n"
+                                                       "def run(t):\n    pass\n",
+                        "tests/unit/base_test.c": "a = {cmocka_unit_test(adds)};\n"})
+
+
+FIRST = "| C001 | x#1 | a kind | h:boxes.run | root, vm | holds |\n"
+SECOND = "| B002 | y#2 | another | u:base.adds | unit | holds: so |\n"
+CASES = (
+    cases("a case that is not there", "case-ids", FIRST, FIRST + SECOND, "B002 is there 0 times"),
+    cases("a case that is there twice", "case-ids", FIRST + SECOND + FIRST, FIRST + SECOND,
+          "C001 is there 2 times"),
+    cases("a case that nobody knows", "case-ids", FIRST + SECOND + FIRST.replace("001", "009"),
+          FIRST + SECOND + FIRST.replace("C001", "—"), "C009 is not in"),
+    cases("a test that is none", "case-tests", FIRST.replace("run |", "walk |") + SECOND,
+          FIRST + SECOND, "there is no test h:boxes.walk"),
+    cases("a unit test that is none", "case-tests", FIRST + SECOND.replace("adds", "drops"),
+          FIRST + SECOND, "there is no test u:base.drops"),
+    cases("a promise without a test", "case-tests", FIRST.replace("h:boxes.run", "—") + SECOND,
+          FIRST + SECOND, "no test says so"),
+    cases("no reason", "case-tests", FIRST + SECOND.replace("holds: so", "n/a: cannot be"),
+          FIRST + SECOND.replace("holds: so", "n/a: there is no such thing here because of this"),
+          "no reason: n/a: cannot be"),
+    cases("an outcome that is none", "case-tests", FIRST.replace("holds", "waits") + SECOND,
+          FIRST + SECOND, "an outcome that is none"),
+    cases("a column too few", "case-tests", FIRST.replace("root, vm | ", "") + SECOND,
+          FIRST + SECOND, "5 columns"),
+    cases("runs elsewhere", "case-runs", FIRST.replace("root, vm", "root, user") + SECOND,
+          FIRST + SECOND, "runs root, vm, not root, user"),
+)
+
 TIDY = {".clang-tidy": "Checks: '-*,bugprone-*,clang-analyzer-*'\nWarningsAsErrors: '*'\n"}
 ERRORS = ("int fail(void *err, int **ret);\nint use(void *err);\n"
           "int fail(void *err, int **ret)\n{\n\tif (!err)\n"
@@ -357,4 +393,4 @@ ANALYSE = (
            "Potential leak", base=TIDY),
 )
 
-SAMPLES = INCLUDES + SIZES + BANNED + HEADERS + SYMBOLS + FORMAT + SCRIPTS + TEXTS + ANALYSE
+SAMPLES = INCLUDES + SIZES + BANNED + HEADERS + SYMBOLS + FORMAT + SCRIPTS + TEXTS + CASES + ANALYSE

@@ -35,8 +35,9 @@ INTEGRATION = (PYTHON, "-B", "tests/integration/run", "--as", "{user}", "--build
                "--jobs", "1", "--patience", "15")
 
 # What only a machine of its own may be put through: no host is risked for it.
-SETTINGS = (PYTHON, "-B", "tests/hostile/run", "--as", "{user}", "--build", "{build}",
-            "--jobs", "1", "--patience", "15", "--only", "kernel_settings.*")
+HOSTILE = (PYTHON, "-B", "tests/hostile/run", "--as", "{user}", "--build", "{build}",
+           "--jobs", "1", "--patience", "15")
+SETTINGS = HOSTILE + ("--only", "kernel_settings.*")
 
 UNIT_SKIPS = ("user-bare/*", "user*/who_may_*", "user*/what_may_not_*",
               "root-service/at_the_end_*", "root-service/the_next_one_*",
@@ -81,6 +82,8 @@ SUITES = (
     # Landlock is of another age on each kernel.
     Suite("second-wall", INTEGRATION + ("--only", "second_wall.*"), ("root", "user-session"), BOTH,
           900, needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
+    Suite("hostile", HOSTILE, ("root", "user", "root-service", "user-session"), ("full",), 5400,
+          needs=("{build}/husk", "tests/hostile/run"), skips=("*",)),
     Suite("integration", INTEGRATION, EVERYWHERE, ("full",), 5400,
           needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
 )

@@ -59,8 +59,8 @@ def extra_files(build):
 
 def wants_probes(planned):
     """True where a suite is run that needs C programs which the machine cannot compile."""
-    return any("tests/integration/run" in item.argv for machine in planned
-               for item in machine.items)
+    return any(runner in item.argv for machine in planned for item in machine.items
+               for runner in ("tests/integration/run", "tests/hostile/run"))
 
 
 def _wanted(item, only):
