@@ -33,7 +33,8 @@ def wait_for(t, count):
     end = time.monotonic() + 30 * t.patience
     while time.monotonic() < end:
         rows = listed(t)
-        if len(rows) == count:
+        # One without a command is just being written.
+        if len(rows) == count and all("command" in row for row in rows):
             return rows
         time.sleep(0.05)
     equal(len(listed(t)), count, "boxes that run")
@@ -114,6 +115,25 @@ def a_killed_husk_leaves_no_entry(t):
     check(not (t.tmp / "run" / "husk" / "dead.json").exists(), "its file is gone")
     equal(t.husk("run", *limits(t), "--name", "dead", "--", "true", env=runtime(t)).status,
           0, "the name is free")
+
+
+@test
+def what_a_killed_husk_wrote_is_overwritten(t):
+    """Its entry may be longer than that of the one who takes the name over."""
+    runtime(t)
+    entry = t.tmp / "run" / "husk" / "heir.json"
+    entry.parent.mkdir(mode=0o700)
+    entry.write_text(json.dumps({"verb": "run", "command": "x" * 1000}))
+    box = start(t, "run", *limits(t), "--name", "heir", "--", "sleep", t.marker)
+    end = time.monotonic() + 30 * t.patience
+    # The file itself: `husk ps` would remove it if it came first.
+    while entry.stat().st_size > 900 and time.monotonic() < end:
+        time.sleep(0.01)
+    row, = wait_for(t, 1)
+    equal((row["name"], row["command"]), ("heir", f"sleep {t.marker}"), "row")
+    json.loads(entry.read_text())
+    box.terminate()
+    box.wait(30)
 
 
 @test
