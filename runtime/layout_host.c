@@ -3,10 +3,11 @@
  * The `host` root: the host's own programs and libraries, read-only, and an /etc that is
  * made up. Of the host's /etc only what programs need to start is seen, row by row.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <linux/mount.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 static const char *const program_dirs[] = {"bin",   "lib",    "lib32",
 					   "lib64", "libx32", "sbin"};
 
-/* Sorted by path. A row may be a pattern. */
+/* Sorted by path. A row may stand for all names of /etc that begin like it: "etc/NAME*".
+ */
 static const struct {
 	const char *path;
 	const char *reason;
@@ -62,17 +64,51 @@ static void add_view(struct host_views *views, const char *path)
 	view->directory = S_ISDIR(st.st_mode);
 }
 
-static void add_pattern(struct host_views *views, const char *pattern)
+static bool is_pattern(const char *path)
 {
-	char host[VIEW_PATH + 1];
-	glob_t found;
+	return path[strlen(path) - 1] == '*';
+}
 
-	(void)snprintf(host, sizeof(host), "/%s", pattern);
-	if (glob(host, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			add_view(views, found.gl_pathv[i] + 1);
+/* Whether name, of /etc, is one of those that a row stands for. */
+static bool matches_row(const char *name)
+{
+	for (size_t i = 0; i < COUNT(etc_views); i++) {
+		const char *begin = etc_views[i].path + strlen("etc/");
+
+		if (is_pattern(begin) && strncmp(name, begin, strlen(begin) - 1) == 0)
+			return true;
 	}
-	globfree(&found);
+	return false;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct host_view *first = a, *second = b;
+
+	return strcmp(first->path, second->path);
+}
+
+/* All rows that are patterns, in one pass over /etc: reading it takes longer than looking
+ * at everything else. */
+static void add_matching(struct host_views *views)
+{
+	DIR *etc = opendir("/etc");
+	size_t before = views->view_count;
+	const struct dirent *entry;
+	char path[VIEW_PATH];
+
+	while (etc && (entry = readdir(etc))) {
+		if (!matches_row(entry->d_name))
+			continue;
+		if (snprintf(path, sizeof(path), "etc/%s", entry->d_name) <
+		    (int)sizeof(path))
+			add_view(views, path);
+	}
+	if (etc)
+		(void)closedir(etc);
+	/* A directory has no order of its own. */
+	qsort(views->views + before, views->view_count - before, sizeof(views->views[0]),
+	      by_path);
 }
 
 /* The links of a merged /usr, as they are here; only those that stay inside. */
@@ -106,11 +142,10 @@ struct host_views *host_views_new(void)
 		add_link(views, program_dirs[i]);
 	}
 	for (size_t i = 0; i < COUNT(etc_views); i++) {
-		if (strchr(etc_views[i].path, '*'))
-			add_pattern(views, etc_views[i].path);
-		else
+		if (!is_pattern(etc_views[i].path))
 			add_view(views, etc_views[i].path);
 	}
+	add_matching(views);
 	layout_find_rows(views);
 	return views;
 }
