@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 
 #include "cli/config.h"
+#include "cli/foreign.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/suggest.h"
@@ -38,7 +39,9 @@ static int unknown(const struct reader *reader, const char *typed, const char *n
 			cli_suggestion_offer(&near, options[i].name);
 	}
 	(void)cli_error(reader->err, typed, "husk has no such option");
-	if (near.best)
+	if (cli_foreign_option(typed) && reader->verb->program)
+		cli_error_hint(reader->err, "%s", cli_foreign_option(typed));
+	else if (near.best)
 		cli_error_hint(reader->err, "did you mean --%s?", near.best);
 	return HUSK_E_INVALID;
 }

@@ -4,7 +4,7 @@
 #include "cli/escape.h"
 #include "cli/events.h"
 #include "cli/images.h"
-#include "cli/nearby.h"
+#include "cli/no_program.h"
 #include "cli/relay.h"
 #include "cli/running.h"
 #include "cli/say.h"
@@ -82,18 +82,16 @@ static int exit_code(const husk_result *result)
 	return husk_result_exit_code(result);
 }
 
-/* The host's own programs can be looked through for one that was meant. */
 static void say_no_program(const struct cli_settings *settings, const struct cli_box *box,
 			   const husk_result *result)
 {
-	const char *image = settings->box.image, *hint = husk_result_hint(result);
-	char near[128];
+	const char *hint = husk_result_hint(result);
+	char more[1024];
 
-	if ((!hint || hint[0] == '\0') && box->argv && box->argv[0] && !box->language &&
+	if (!hint && box->argv && box->argv[0] && !box->language &&
 	    husk_result_exit_code(result) == 127 &&
-	    (!image || strcmp(image, "host") == 0) &&
-	    cli_nearby_program(box->argv[0], near, sizeof(near)))
-		hint = near;
+	    cli_no_program_hint(settings, box->argv[0], more, sizeof(more)))
+		hint = more;
 	cli_say(NULL, husk_result_exec_error(result), hint);
 }
 

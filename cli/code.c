@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* As much as the library takes. */
 enum { CODE_MAX = 256 << 20 };
@@ -61,8 +62,13 @@ int cli_code(struct cli_settings *settings, size_t count, char **words)
 	}
 	if (strcmp(words[0], "-") != 0)
 		path = words[0];
-	if (cli_input_read("code", path, CODE_MAX, &code, &size, &err) < 0)
+	if (cli_input_read("code", path, CODE_MAX, &code, &size, &err) < 0) {
+		if (path && access(path, F_OK) < 0)
+			cli_error_hint(&err,
+				       "give the path of a file, or the code itself "
+				       "after -c: husk code -c CODE");
 		return cli_say_error(&err);
+	}
 	r = settings->language
 		? 0
 		: cli_language_guess(path, code, size, &settings->language, &err);

@@ -144,6 +144,10 @@ bool cli_config_overridden(const struct cli_config *config, size_t index);
 /* The option holds nothing any more. */
 void cli_config_forget(struct cli_config *config, const struct cli_option *option);
 
+/* An error of the library about a value that a file or HUSK_IMAGE has set: name the
+ * place (config_blame.c). */
+void cli_config_blame(const struct cli_settings *settings, struct husk_error *err);
+
 /* -- ceilings (config_ceilings.c, config_images.c) ---------------------------------- */
 
 int cli_config_check_ceilings(const struct cli_config_place *place, const json_t *object,

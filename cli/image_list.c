@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int put_list(FILE *out, const void *what, bool json)
 {
@@ -99,6 +100,9 @@ int cli_image_rm(struct cli_settings *settings, size_t count, char **words)
 		int r;
 
 		if (husk_image_remove(words[i], &settings->images, &freed, &err) < 0) {
+			/* That it could be fetched is no help to who wants it gone. */
+			if (strcmp(err.where, "image") == 0)
+				cli_error_hint(&err, "`husk image ls` lists those there");
 			failed = cli_say_error(&err);
 			continue;
 		}

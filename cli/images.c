@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/images.h"
 
+#include "cli/config.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 
@@ -142,8 +143,8 @@ static void hint_file(const char *image, struct husk_error *err)
 			       image);
 }
 
-int cli_session_open(struct cli_settings *settings, husk_cancel *cancel,
-		     husk_session **ret_session, struct husk_error *err)
+static int open_session(struct cli_settings *settings, husk_cancel *cancel,
+			husk_session **ret_session, struct husk_error *err)
 {
 	static struct cli_progress progress;
 	int r;
@@ -159,5 +160,15 @@ int cli_session_open(struct cli_settings *settings, husk_cancel *cancel,
 	cli_progress_clear(&progress);
 	if (r == HUSK_E_IMAGE || r == HUSK_E_REGISTRY)
 		hint_file(settings->box.image, err);
+	return r;
+}
+
+int cli_session_open(struct cli_settings *settings, husk_cancel *cancel,
+		     husk_session **ret_session, struct husk_error *err)
+{
+	int r = open_session(settings, cancel, ret_session, err);
+
+	if (r < 0)
+		cli_config_blame(settings, err);
 	return r;
 }

@@ -2,9 +2,10 @@
 /* The workspace that calls work on, and its replacement by a fresh one. */
 #include "cli/mcp.h"
 
-#include <stdlib.h>
-
+#include "cli/config.h"
 #include "cli/say.h"
+
+#include <stdlib.h>
 
 /* Two streams, each shown twice in an answer, and a byte may become six characters: what
  * is kept of a stream must fit into one message. */
@@ -49,6 +50,7 @@ int mcp_place_open(struct mcp *mcp, struct husk_error *err)
 		box->max_output_bytes = OUTPUT_MAX;
 	r = husk_session_open(box, &place->session, err);
 	if (r < 0) {
+		cli_config_blame(mcp->settings, err);
 		free(place);
 		return r;
 	}

@@ -135,14 +135,18 @@ static int enter_named(struct cli_running *running, const char *name,
 	r = running->dir < 0 ? -errno : take(running);
 	if (r == 0)
 		return 0;
-	(void)cli_error(err, "--name",
-			r == -EAGAIN ? "%s: a box of that name is running"
-				     : "%s: the run-time directory cannot be used",
-			name);
-	cli_error_hint(err, r == -EAGAIN ? "choose another, or `husk stop` that one"
-					 : "set XDG_RUNTIME_DIR to a directory of yours");
-	err->code = HUSK_E_IN_USE;
-	return HUSK_E_IN_USE;
+	if (r == -EAGAIN) {
+		(void)cli_error(err, "--name", "%s: a box of that name is running", name);
+		cli_error_hint(err, "choose another, or `husk stop` that one");
+		err->code = HUSK_E_IN_USE;
+		return HUSK_E_IN_USE;
+	}
+	(void)cli_error(err, "--name", "%s: the run-time directory cannot be used: %s",
+			name, strerror(-r));
+	cli_error_hint(err, "set XDG_RUNTIME_DIR to a directory of yours");
+	err->code = HUSK_E_SYSTEM;
+	err->sys_errno = -r;
+	return HUSK_E_SYSTEM;
 }
 
 int cli_running_enter(struct cli_running *running, const struct cli_settings *settings,

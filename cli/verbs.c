@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs.h"
 
+#include "cli/foreign.h"
 #include "cli/say.h"
 #include "cli/suggest.h"
 
@@ -215,7 +216,9 @@ static int find(const struct cli_verb *rows, size_t count, const char *name,
 	(void)cli_error(err, name, "husk%s%.*s has no such command",
 			prefix > 0 ? " " : "", prefix > 0 ? (int)prefix - 1 : 0,
 			rows[0].name);
-	if (near.best)
+	if (prefix == 0 && cli_foreign_command(name))
+		cli_error_hint(err, "%s", cli_foreign_command(name));
+	else if (near.best)
 		cli_error_hint(err, "did you mean %s?", near.best);
 	return HUSK_E_INVALID;
 }

@@ -272,8 +272,14 @@ static int open_profile(const char *path, int *ret_fd, struct husk_error *err)
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
-	if (fd < 0)
-		return error_sys(err, errno, path, "cannot open the seccomp profile");
+	if (fd < 0) {
+		int r = error_sys(err, errno, path, "cannot open the seccomp profile");
+
+		error_hint(err,
+			   "default, strict, or the path of a profile in the form of "
+			   "Docker's");
+		return r;
+	}
 	if (fstat(fd, &st) < 0)
 		return error_sys(err, errno, path, "cannot look at the seccomp profile");
 	if (!S_ISREG(st.st_mode))

@@ -89,6 +89,26 @@ static void make_call(const struct husk_session *session, const char *const *arg
 	};
 }
 
+/* What to do about a file that is there and no program. */
+static const char *exec_hint(int error)
+{
+	switch (error) {
+	case EACCES:
+		return "only a file with execute permission (chmod +x) can be run, and "
+		       "no "
+		       "directory; sh FILE runs a script without";
+	case ENOEXEC:
+		return "a script begins with a line such as #!/bin/sh, and a program has "
+		       "to "
+		       "be for this kind of machine; sh FILE runs a script without";
+	case ENOENT:
+		return "look at what its first line, #!, names, or, of a program, at the "
+		       "loader that its image needs";
+	default:
+		return "";
+	}
+}
+
 /* The program was not found: say so where its own words would have been. */
 static void explain_exec(struct husk_result *result, const char *program,
 			 const char *search)
@@ -112,6 +132,9 @@ static void explain_exec(struct husk_result *result, const char *program,
 		(void)snprintf(result->exec_error, sizeof(result->exec_error),
 			       "%.200s: cannot be executed: %s", program,
 			       strerror_r(outcome->error, text, sizeof(text)));
+	if (outcome->found && result->hint[0] == '\0')
+		(void)snprintf(result->hint, sizeof(result->hint), "%s",
+			       exec_hint(outcome->error));
 	if (outcome->err.max > 0)
 		(void)buffer_addf(&outcome->err, "husk: %s\n", result->exec_error);
 }

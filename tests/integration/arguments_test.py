@@ -268,13 +268,61 @@ def strip_ids(plan):
 def a_misspelt_program_is_guessed(t):
     """Among the host's own; what is no slip gets no guess, and what a program prints is its
     own."""
-    for typed, meant in (("bsah", "bash"), ("grpe", "grep")):
+    for typed, meant in (("bsah", "bash"), ("grpe", "grep"), ("sl", "ls"), ("grp", "grep"),
+                         ("pyhton3", "python3"), ("lss", "ls")):
         done = t.husk("run", *limits(t), "--", typed)
         equal((done.status, done.stdout), (127, b""), typed)
         contains(done.err, f"hint: did you mean {meant}?\n")
-    for typed in ("qqqqqqq", "./bsah", "x"):
+    for typed in ("qqqqqqq", "./bsah", "x", "cd", "zz"):
         done = t.husk("run", *limits(t), "--", typed)
         equal(done.status, 127, typed)
         check("did you mean" not in done.err, done.err)
     done = t.husk("run", *limits(t), "--", "sh", "-c", "exit 127")
     equal((done.status, done.err), (127, ""), "a program's own 127")
+
+
+@test
+def a_program_that_is_not_there_has_a_remedy(t):
+    """What, why, and what to do, for each way in which people miss a program."""
+    work = t.tmp / "w"
+    work.mkdir(mode=0o755)
+    (work / "here.sh").write_text("echo hi\n")
+    (work / "no-first-line").write_text("echo hi\n")
+    (work / "no-interpreter").write_text("#!/nonexistent\n")
+    for name in ("no-first-line", "no-interpreter"):
+        (work / name).chmod(0o755)
+    rows = ((("cd", "/tmp"), 127, "sh -c 'cd ...'"),
+            (("echo hello",), 127, "sh -c 'LINE'"),
+            (("./here.sh",), 127, "--workspace ."),
+            ((str(work / "here.sh"),), 127, "-v DIR:DIR:ro"))
+    for words, status, hint in rows:
+        done = t.husk("run", *limits(t), "--", *words, cwd=work)
+        equal((done.status, done.stdout), (status, b""), words)
+        contains(done.err, hint)
+        equal(len(done.err.splitlines()), 2, done.err)
+    for name, hint in (("here.sh", "chmod +x"), ("no-first-line", "#!/bin/sh"),
+                       ("no-interpreter", "first line"), (".", "chmod +x")):
+        done = t.husk("run", *limits(t), "--workspace", work, "--", f"./{name}")
+        equal(done.status, 126, name)
+        contains(done.err, hint)
+    done = t.husk("code", *limits(t), "print(1)")
+    equal(done.status, 125, "code for a file")
+    contains(done.err, "husk code -c CODE")
+
+
+@test
+def words_of_other_tools_are_known(t):
+    for words, hint in ((("images",), "husk image ls"), (("kill", "x"), "husk stop"),
+                        (("exec", "x", "sh"), "--workspace DIR"),
+                        (("run", "--rm", "ls"), "leave it out"),
+                        (("run", "-d", "ls"), "husk-ps(1)"),
+                        (("run", "-p", "80:80", "ls"), "--network host"),
+                        (("run", "--privileged", "ls"), "husk help run"),
+                        (("run", "--net=host", "ls"), "--network none|host"),
+                        (("run", "--ro-bind", "/usr", "/usr", "ls"), "-v SRC:DST"),
+                        (("image", "rm", "localhost/nosuch"), "husk image ls")):
+        done = t.husk(*words)
+        equal((done.status, done.stdout), (125, b""), words)
+        contains(done.err, hint)
+    # Options of those commands only that start programs: -m of pull is no memory.
+    check("memory" not in t.husk("pull", "-m", "x").err, "pull -m")

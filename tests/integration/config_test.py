@@ -147,6 +147,69 @@ def mistakes_have_a_line(t):
 
 
 @test(needs=("hooks",))
+def what_the_library_refuses_has_a_line_too(t):
+    """Values that the command takes, and the library or the host does not."""
+    place = Place(t)
+    for key, value, says in (("memory", 5, "not between"), ("image", "A B", "character"),
+                             ("seccomp", "/nonexistent", "seccomp profile"),
+                             ("workspace", "/proc/none", "workspace"),
+                             ("volume", ["/nonexistent:/x"], "does not exist"),
+                             ("volume", ["/usr:/proc/x"], "/proc"),
+                             ("volume", ["/etc:/x"], "refused")):
+        place.write(place.user, json.dumps({"defaults": {key: value}}, indent=1))
+        refused(place.run(), f"husk: {place.user}:3: defaults.{key}: ", says)
+        place.write(place.user, json.dumps({"profiles": {"p": {key: value}}}, indent=1))
+        refused(place.run("--profile", "p"), f"husk: {place.user}:4: profiles.p.{key}: ", says)
+    # What the command line has put in its place is the command line's.
+    place.write(place.user, json.dumps({"defaults": {"memory": 5}}))
+    refused(place.run("--memory", "6"), "husk: memory: 6 is not between")
+    place.write(place.user, "{}")
+    refused(place.run(env={"HUSK_IMAGE": "A B"}), "husk: HUSK_IMAGE: A B: ")
+
+
+@test(needs=("hooks",))
+def every_mistake_in_a_file_is_told(t):
+    """Twenty and more files that people write: the file, the line, the key, and why."""
+    place = Place(t)
+    for value, says in (
+            ({"defaults": {"memory": "1q"}}, "defaults.memory: 1q: not a size"),
+            ({"defaults": {"timeout": -1}}, "defaults.timeout: -1: not a number of seconds"),
+            ({"defaults": {"network": "bridge"}}, "defaults.network: bridge: neither"),
+            ({"defaults": {"limits": "maybe"}}, "defaults.limits: maybe: neither"),
+            ({"defaults": {"cpus": "x"}}, "defaults.cpus: x: not a number"),
+            ({"defaults": {"pids": 1.5}}, "defaults.pids: 1.500: not a whole number"),
+            ({"defaults": {"image": ""}}, "defaults.image: (empty)"),
+            ({"defaults": {"volumes": []}}, "did you mean volume?"),
+            ({"defaults": {"volume": 5}}, "defaults.volume: must be a list of strings"),
+            ({"defaults": {"volume": ["/usr"]}}, "defaults.volume: /usr: there is no target"),
+            ({"defaults": {"env": {"A": 1}}}, "defaults.env: A: must be a string"),
+            ({"defaults": {"env": {"": "1"}}}, "defaults.env: (empty)"),
+            ({"defaults": {"seccomp": "mine.json"}}, "defaults.seccomp: mine.json: must be an abs"),
+            ({"defaults": {"writable-root": "yes"}}, "defaults.writable-root: must be true or"),
+            ({"defaults": {"tty": True}}, "defaults.tty: can stand on the command line only"),
+            ({"defaults": {"user": "-1"}}, "defaults.user: -1: neither"),
+            ({"defaults": {"workdir": "x"}}, "defaults.workdir: x: not an absolute path"),
+            ({"defaults": {"tmp_size": "1m"}}, "did you mean tmp-size?"),
+            ({"defaults": []}, "defaults: must be an object"),
+            ({"default": {}}, "did you mean defaults?"),
+            ({"profiles": []}, "profiles: must be an object"),
+            ({"profiles": {"x": {"foo": 1}}}, "profiles.x.foo: no setting"),
+            ({"registries": {"a/b": {}}}, "registries.a/b: not a host"),
+            ({"registries": {"x": {"mirrors": "y"}}}, "registries.x.mirrors: must be a list"),
+            ({"registries": {"x": {"ca": "y"}}}, "registries.x.ca: "),
+            ({"ceilings": {"memory": "1g"}}, "ceilings: only the administrator's")):
+        place.write(place.user, json.dumps(value))
+        refused(place.run(), f"husk: {place.user}:1: ", says)
+    for text, line in (("", 1), ("{", 1), ('{"defaults":\n {"memory": "1m"\n  "x":1}}', 3),
+                       ("// mine\n{}", 1), ('{"defaults": {"memory": "1m",}}', 1),
+                       ("\ufeff{}", 1), ("{}\n{}", 2), ('{"defaults": {"timeout": 1e999}}', 1)):
+        place.write(place.user, text)
+        refused(place.run(), f"husk: {place.user}:{line}: ", "JSON")
+    place.write(place.user, "[]")
+    refused(place.run(), f"husk: {place.user}: not a JSON object")
+
+
+@test(needs=("hooks",))
 def others_may_not_write(t):
     place = Place(t).of_admin(defaults={}).of_user(defaults={})
     equal(place.run().status, 0, "good")
