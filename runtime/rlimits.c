@@ -29,6 +29,8 @@ static const struct {
     {RLIMIT_DATA, true, 0, 0, "memory is the cgroup's to bound"},
     {RLIMIT_FSIZE, true, 0, 0, "a caller's quirk would break programs"},
     {RLIMIT_AS, true, 0, 0, "memory is the cgroup's to bound; this breaks programs"},
+    {RLIMIT_NICE, false, 0, 0, "a caller that may raise itself; boxes may not"},
+    {RLIMIT_RTPRIO, false, 0, 0, "real time would starve the host"},
     {RLIMIT_MSGQUEUE, false, QUEUES, QUEUES, "the caller's own count would run out"},
     {RLIMIT_NOFILE, false, NOFILE_SOFT, NOFILE_HARD, "programs size tables by it"},
     {RLIMIT_SIGPENDING, false, SIGNALS, SIGNALS,

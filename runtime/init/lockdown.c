@@ -9,12 +9,16 @@
 #include <linux/in.h>
 #include <linux/prctl.h>
 #include <linux/sockios.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 enum {
 	SOCKET_INET = 2,	      /* AF_INET */
 	DGRAM_CLOEXEC = 2 | 02000000, /* SOCK_DGRAM | SOCK_CLOEXEC */
 	KEYCTL_JOIN_SESSION = 1,      /* KEYCTL_JOIN_SESSION_KEYRING */
+	INPUT_OF_PROCESS = 1,	      /* IOPRIO_WHO_PROCESS */
+	INPUT_CLASS_SHIFT = 13,	      /* IOPRIO_CLASS_SHIFT */
+	INPUT_REAL_TIME = 1,	      /* IOPRIO_CLASS_RT */
 };
 
 /* The setting is the user namespace's own, so of the box's, and the kernel asks each
@@ -89,8 +93,27 @@ static long set_rlimit(const struct wire_rlimit *want)
 	return raw4(SYS_prlimit64, 0, want->resource, &set, NULL);
 }
 
+/* A caller that is above all others (real time, of processors or of disks), or that runs
+ * without address randomization, keeps that for itself: the box would be so too. What
+ * puts a caller below others holds for its boxes, sched(7), ioprio_set(2). */
+static long be_ordinary(void)
+{
+	struct sched_param none = {.sched_priority = 0};
+	long policy = raw1(SYS_sched_getscheduler, 0);
+	long input = raw2(SYS_ioprio_get, INPUT_OF_PROCESS, 0), r = 0;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE)
+		r = raw3(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+	if (r >= 0 && input >> INPUT_CLASS_SHIFT == INPUT_REAL_TIME)
+		r = raw3(SYS_ioprio_set, INPUT_OF_PROCESS, 0, 0);
+	if (r >= 0)
+		r = raw1(SYS_personality, 0);
+	return r < 0 ? r : 0;
+}
+
 void lock_rlimits(struct init *init)
 {
+	(void)STEP(init, STEP_RLIMITS, "scheduling", be_ordinary());
 	for (uint32_t i = 0; i < init->plan->rlimit_count; i++)
 		(void)STEP(init, STEP_RLIMITS, NULL, set_rlimit(&init->plan->rlimits[i]));
 	(void)raw1(SYS_umask, 022);

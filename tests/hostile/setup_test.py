@@ -125,6 +125,31 @@ def accounts_whose_name_is_a_number(t):
     equal(plain(t, "id", options=(*image, "--user", "root")).status, 125)
 
 
+@test(needs=("program:setarch",))
+def what_sets_the_caller_above_others_stays_with_it(t):
+    """Real time, priority on the disk, no randomization of addresses, and the right to any of
+    them: of the caller alone. What sets it below others holds for the box as well."""
+    look = ("import os, resource\nprint(os.sched_getscheduler(0), "
+            "open('/proc/self/personality').read().strip(), os.getpriority(0, 0), "
+            "resource.getrlimit(resource.RLIMIT_RTPRIO), resource.getrlimit(13))\n"
+            "try:\n    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))\n"
+            "    print('real time')\nexcept OSError: pass\n"
+            "import ctypes\nprint(ctypes.CDLL(None).syscall(252, 1, 0) >> 13)")
+    run = [t.command, "run", *limits(t), "--", "python3", "-c", look]
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    above = [["setarch", "-R", "-X", "-L"]]
+    if t.who == "root":
+        above += [["chrt", "-f", "5"], ["chrt", "-r", "5"], ["ionice", "-c1", "-n0"],
+                  ["prlimit", "--rtprio=50", "--nice=40"]]
+    for prefix in above:
+        if t.run([*prefix, "true"]).status != 0:
+            continue  # not every root may raise its limits
+        done = t.run([*prefix, *run])
+        equal((done.out, done.status), (f"0 00000000 {nice} (0, 0) (0, 0)\n0\n", 0), prefix)
+    done = t.run(["nice", "-n", "3", *run])
+    equal(done.out.split()[2], str(min(nice + 3, 19)), "a caller that steps back")
+
+
 @test
 def separators_in_values(t):
     """What could go on into a service manager or a control file is refused as a whole."""
