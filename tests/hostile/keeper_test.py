@@ -205,11 +205,11 @@ def a_killed_init_does_not_hide_a_denied_call(t):
 @test
 def the_box_keeps_a_deadline_of_its_own(t):
     """A caller that is stopped cannot end its box."""
-    process = start(t, "sh", "-c", "exec sleep $MARK", options=("--timeout", "1"))
+    process = start(t, "sh", "-c", "exec sleep $MARK", options=("--timeout", str(t.patience)))
     wait_there(t.marker)
     process.send_signal(signal.SIGSTOP)
     try:
-        wait_gone(t.marker)
+        wait_gone(t.marker, 10 * t.patience)
     finally:
         process.send_signal(signal.SIGCONT)
     out, _ = process.communicate(timeout=30)

@@ -103,7 +103,8 @@ def a_fault_cannot_be_hidden(t):
                      "escape_blocked", 159)
     equal(result["stdout"], FORGED)
     result = faulted(sh(t, "trap '' TERM INT HUP; (sleep 99 & sleep 99 &); yes",
-                        options=("--timeout", "0.5", "--max-output", "1k")), "timeout", 124)
+                        options=("--timeout", str(0.5 * t.patience), "--max-output", "1k")),
+                     "timeout", 124)
     equal(len(result["stdout"]), 1024)
     result = faulted(sh(t, "exec 1>&- 2>&-; kill -9 $$"), "killed", 137)
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 64 };
+enum { THREADS_MAX = 64, PATIENCE_MS = 600000 };
 
 static husk_session *session;
 static atomic_long next_run, failed;
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 	last_run = strtol(argv[3], NULL, 10);
 	if (threads > THREADS_MAX)
 		return 2;
+	options.timeout_ms = PATIENCE_MS;
 	if (strcmp(argv[1], "best-effort") == 0)
 		options.limits = HUSK_LIMITS_BEST_EFFORT;
 	if (husk_session_open(&options, &session, &err) < 0) {
