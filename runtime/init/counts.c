@@ -36,6 +36,10 @@ static long set_count(const char *path, const char *most)
 
 void lock_counts(struct init *init)
 {
+	/* A template's namespace is above those of its boxes: they would share one bound.
+	 */
+	if (init->plan->part == WIRE_TEMPLATE)
+		return;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		(void)STEP(init, STEP_RLIMITS, counts[i].path,
 			   set_count(counts[i].path, counts[i].most));

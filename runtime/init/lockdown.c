@@ -41,7 +41,8 @@ static long forbid_user_spaces(void)
 
 void lock_user_spaces(struct init *init)
 {
-	if (init->plan->no_user_spaces)
+	/* Boxes are made in that of a template. */
+	if (init->plan->no_user_spaces && init->plan->part != WIRE_TEMPLATE)
 		(void)STEP(init, STEP_USER_SPACES, NULL, forbid_user_spaces());
 }
 
