@@ -218,3 +218,52 @@ def sweeping_during_runs(t):
         over.set()
         sweeper.join()
     equal(wrong, [])
+
+
+# Leaves something wherever it can, but for the workspace, and tells what it found.
+LEAVE = """
+import ctypes, os, stat
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+seen, left = [], 0
+for where, folders, files in os.walk('/'):
+    folders[:] = [f for f in folders if os.path.join(where, f) not in
+                  ('/proc', '/sys', '/workspace', '/usr', '/lib', '/bin', '/sbin', '/lib64')]
+    for name in ('.', *files):
+        path = os.path.normpath(os.path.join(where, name))
+        st = os.lstat(path)
+        if path != '/dev/husk':  # the code's place, and with it the size of /dev
+            seen.append((path, st.st_mode, st.st_uid, path != '/dev' and st.st_size))
+        for leave in (lambda: os.mkdir(path + '/left'), lambda: open(path + '/f', 'x').close(),
+                      lambda: os.symlink('x', path + '-left'), lambda: os.utime(path, (7, 7)),
+                      lambda: os.chmod(path, stat.S_IMODE(st.st_mode) ^ 0o022),
+                      lambda: os.rename(path, path + '-moved'),
+                      lambda: os.setxattr(path, 'user.left', b'x'),
+                      lambda: os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), 'w').write('x')
+                      if stat.S_ISREG(st.st_mode) else os.stat('/none')):
+            try:
+                leave()
+                left += 1
+            except OSError:
+                pass
+        folders[:] = [f for f in folders if f != 'left']
+found = [libc.syscall(240, b'left', 2, 0, None), libc.shmget(77, 0, 0), libc.semget(77, 0, 0),
+         libc.msgget(77, 0), sorted(os.listdir('/dev/pts')), os.getppid(),
+         open('/proc/net/dev').read().count(':'), sorted(os.listdir('/proc/self/fd')), open('/proc/sys/kernel/hostname').read()]
+libc.syscall(240, b'left', 0o102, 0o666, None), libc.semget(77, 1, 0o1666)
+libc.shmget(77, 4096, 0o1666), libc.msgget(77, 0o1666)
+terminals = [os.openpty() for _ in range(3)]
+print(left > 10, found, sorted(seen), sep='\\n')
+"""
+
+
+@test
+def a_box_leaves_nothing_for_the_next(t):
+    """What one run of a session puts into, or changes of, anything but the workspace is not
+    there for the next, whatever the boxes of a session are made from."""
+    with Session(t) as s:
+        first, *later = [ended(s.py(LEAVE, skip_files=1))["stdout"] for _ in range(5)]
+        check(first.startswith("True\n"), first[:200])
+        for text in later:
+            more = set(text.split("), (")) ^ set(first.split("), ("))
+            check(text == first, f"other than the first found it: {sorted(more)[:6]}")

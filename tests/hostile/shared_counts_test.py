@@ -8,6 +8,7 @@ import subprocess
 
 from harness import check, equal, test
 from integration.boxes import ended, limits, py
+from integration.sessions import Session
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 IO_SETUP, IO_DESTROY = 206, 207  # x86-64
@@ -113,6 +114,20 @@ def one_box_leaves_some_for_others(t):
             check(taken <= most, f"{kind}: one box took {taken}")
             equal(out_here(make, undo), before, f"{kind}, while a box holds {taken}")
             check(before == 4 or kind == "terminals", f"{kind}: the control: {before}")
+
+
+@test
+def every_box_of_a_session_has_them(t):
+    """However a box is made: the first, the second, one from what those left ready. None
+    counts against another."""
+    look = ("cat /proc/sys/user/max_user_namespaces /proc/sys/user/max_inotify_instances "
+            "/proc/sys/user/max_inotify_watches; ulimit -i; ulimit -q; ulimit -r; ulimit -c; "
+            "grep -c 'devpts.*max=128' /proc/mounts")
+    take = TAKE.split("print(kinds")[0] + "print(kinds['watches'](), flush=True)"
+    with Session(t) as s:
+        for _ in range(4):
+            ended(s.run("bash", "-c", look), 0, "0\n32\n32768\n4096\n409600\n0\n0\n1\n")
+            ended(s.py(take), 0, "32\n")
 
 
 @test
