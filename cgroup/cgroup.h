@@ -15,9 +15,10 @@
  *	cgroup_box_counters(box, &counters);		when everything in it has ended
  *	box = cgroup_box_free(box);			directories removed
  *
- * Where a box is joined through descriptors (v1), it can as well be made after the clone,
- * while the new process is busy with its own set-up; that takes the making of it, a fifth
- * of a millisecond for three hierarchies, off the start of a box.
+ * Where a box is joined through descriptors (v1), it can as well be made after the clone
+ * (cgroup_joins_late), while the kernel makes the namespaces; that takes the making of
+ * it, a fifth of a millisecond for three hierarchies, off the start of a box, and as much
+ * again off the first, when the place is found.
  *
  * Where boxes are put is found out once per process, at the first box: by reading, and on
  * some hosts by acting (docs/LIMITS.md): the calling process may be moved into a leaf of
@@ -89,6 +90,13 @@ struct cgroup_box;
  */
 int cgroup_box_new(const struct cgroup_caps *caps, bool enforce, struct cgroup_box **ret,
 		   struct husk_error *err) __attribute__((warn_unused_result));
+
+/*
+ * Whether boxes of this process are certain to be joined through descriptors (v1), so
+ * that cgroup_box_new may be called while the new process is already being made. Only
+ * looks, and at one small file where the place is not known yet.
+ */
+bool cgroup_joins_late(void);
 
 /*
  * The directory to give clone3 with CLONE_INTO_CGROUP (Linux 5.7 and later, v2), or -1.

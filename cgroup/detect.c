@@ -276,6 +276,34 @@ struct cgroup_place *cgroup_place_get(enum cgroup_allow allow)
 	return place;
 }
 
+/* What v1 has mounted anywhere is not in v2, so that where it has all that caps are for,
+ * no place on v2 is taken. */
+static bool v1_has_all(void)
+{
+	CLEANUP_CGROUP_OWN struct cgroup_own own = {0};
+	char text[4096];
+
+	if (fd_read_text(-1, "/proc/self/cgroup", text, sizeof(text)) < 0 ||
+	    cgroup_own_parse(text, &own) < 0)
+		return false;
+	for (int i = 0; i < CGROUP_CAPS; i++)
+		if (!own.v1[i])
+			return false;
+	return true;
+}
+
+bool cgroup_joins_late(void)
+{
+	bool known, is_v1;
+
+	pthread_once(&fork_once, watch_forks);
+	pthread_mutex_lock(&lock);
+	known = current && current->count;
+	is_v1 = known && current->driver == CGROUP_V1;
+	pthread_mutex_unlock(&lock);
+	return known ? is_v1 : v1_has_all();
+}
+
 void cgroup_place_put(struct cgroup_place *place)
 {
 	if (!place)

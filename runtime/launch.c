@@ -34,6 +34,14 @@ static uint64_t tasks_with_init(const struct box_spec *spec)
 	return spec->caps.pids ? spec->caps.pids + 1 : 0;
 }
 
+/* What stands in for a cap on tasks that cannot be enforced; 0 where none is wanted. */
+static uint64_t wanted_nproc(const struct run *run)
+{
+	return run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
+		   ? tasks_with_init(run->spec)
+		   : 0;
+}
+
 static void set_filter(struct plan *plan, const struct box_spec *spec)
 {
 	size_t size = spec->filter.count * sizeof(spec->filter.insns[0]);
@@ -79,8 +87,7 @@ static void set_descriptors(struct run *run, struct wire_header *header)
 	header->terminal = run->call->terminal;
 	header->rows = run->call->rows;
 	header->columns = run->call->columns;
-	memcpy(header->join_fds, run->join_fds, sizeof(run->join_fds));
-	header->join_count = run->join_count;
+	header->joins = run->joins_late || run->join_count > 0;
 }
 
 static uint32_t wire_part(enum layout_part part)
@@ -116,10 +123,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->landlock_fs = spec->landlock.fs;
 	plan_header(plan)->landlock_scoped = spec->landlock.scoped;
 	plan_header(plan)->deadline_us = run->begin_us + run->call->timeout_us + GRACE_US;
-	rlimits_set(plan_header(plan),
-		    run->cgroup && cgroup_box_wants_rlimit_nproc(run->cgroup)
-			? tasks_with_init(spec)
-			: 0);
+	rlimits_set(plan_header(plan), wanted_nproc(run));
 	plan_header(plan)->inject_step = run->call->inject_step;
 	plan_header(plan)->inject_errno = run->call->inject_errno;
 	return plan_finish(plan, err);
@@ -161,10 +165,9 @@ static uint64_t init_capabilities(const struct box_spec *spec)
 	       UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;
 }
 
-static void fill_stub(struct run *run, const struct plan *plan)
+static void fill_stub(struct run *run)
 {
 	const struct box_spec *spec = run->spec;
-	const struct wire_header *header = (const void *)plan->block.data;
 	struct stub_args *stub = &run->stub;
 
 	(void)snprintf(run->fd_text, sizeof(run->fd_text), "%d", run->block_fd);
@@ -192,8 +195,6 @@ static void fill_stub(struct run *run, const struct plan *plan)
 	keep(stub, run->box_out);
 	keep(stub, run->box_err);
 	keep(stub, run->box_in);
-	for (uint32_t i = 0; i < header->join_count; i++)
-		keep(stub, header->join_fds[i]);
 	keep(stub, run->trees.image);
 	keep(stub, run->trees.workspace);
 	for (size_t i = 0; run->trees.mounts && i < spec->mount_count; i++)
@@ -249,10 +250,7 @@ static int start_shim(struct run *run)
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pid = raw_clone3(&args, sizeof(args), shim_main, &run->stub, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (pid < 0)
-		return (int)pid;
-	wait_cloned(run);
-	return 0;
+	return pid < 0 ? (int)pid : 0;
 }
 
 static void close_box_ends(struct run *run)
@@ -300,6 +298,13 @@ static int find_joins(struct run *run)
 	return 0;
 }
 
+/* Without a cap no group is made for the counts alone: what init reaped tells the CPU
+ * time too, but for children of programs that ignore SIGCHLD. */
+static bool wants_cgroup(const struct box_spec *spec)
+{
+	return spec->caps.memory_bytes || spec->caps.pids || spec->caps.cpu_milli;
+}
+
 static int make_cgroup(struct run *run)
 {
 	struct husk_error why = {0};
@@ -312,9 +317,7 @@ static int make_cgroup(struct run *run)
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
 	caps.pids = tasks_with_init(run->spec);
-	/* Without a cap no group is made for the counts alone: what init reaped tells the
-	 * CPU time too, but for children of programs that ignore SIGCHLD. */
-	if (!caps.memory_bytes && !caps.pids && !caps.cpu_milli)
+	if (!wants_cgroup(run->spec))
 		return 0;
 	r = cgroup_box_new(&caps, run->spec->enforce, &run->cgroup, &why);
 	if (r == 0)
@@ -331,8 +334,11 @@ static int prepare(struct run *run, struct husk_error *err)
 {
 	CLEANUP_PLAN struct plan plan = {0};
 	const char *subject = NULL;
-	int r = make_cgroup(run);
+	int r;
 
+	run->joins_late = run->part != LAYOUT_TEMPLATE && wants_cgroup(run->spec) &&
+			  cgroup_joins_late();
+	r = run->joins_late ? 0 : make_cgroup(run);
 	if (r != 0)
 		return r;
 	if (run->part != LAYOUT_BOX) {
@@ -356,7 +362,21 @@ static int prepare(struct run *run, struct husk_error *err)
 	r = hand_over(run, &plan);
 	if (r < 0)
 		return fail(run, STEP_PLAN, r, NULL);
-	fill_stub(run, &plan);
+	fill_stub(run);
+	return 0;
+}
+
+/* What is done while the kernel makes the namespaces. 0, or 1: a step failed. */
+static int meanwhile(struct run *run)
+{
+	int r = run->joins_late ? make_cgroup(run) : 0;
+
+	if (r != 0)
+		return r;
+	if (run->joins_late || run->join_count > 0)
+		r = run_send_joins(run, run->joins_late ? wanted_nproc(run) : 0);
+	if (r < 0)
+		return fail(run, STEP_CGROUP, r, NULL);
 	return 0;
 }
 
@@ -369,6 +389,10 @@ int run_launch(struct run *run, struct husk_error *err)
 	r = start_shim(run);
 	if (r < 0)
 		return fail(run, STEP_CLONE, r, NULL);
+	r = meanwhile(run);
+	wait_cloned(run);
 	close_box_ends(run);
-	return 0;
+	if (r != 0)
+		run_abandon(run);
+	return r;
 }

@@ -2,6 +2,8 @@
 /* The channel to init, and one pipe for each of the workload's streams. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -75,4 +77,28 @@ int run_make_pipes(struct run *run)
 		       fcntl(run->err, F_SETFL, O_NONBLOCK) < 0))
 		r = -errno;
 	return r;
+}
+
+int run_send_joins(const struct run *run, uint64_t nproc)
+{
+	struct wire_joins joins = {.count = run->join_count,
+				   .nproc =
+				       nproc < UINT32_MAX ? (uint32_t)nproc : UINT32_MAX};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(run->join_fds))];
+	} control = {.space = {0}};
+	struct iovec part = {.iov_base = &joins, .iov_len = sizeof(joins)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	size_t size = joins.count * sizeof(run->join_fds[0]);
+
+	if (size > 0) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(size);
+		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(size),
+						  .cmsg_level = SOL_SOCKET,
+						  .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), run->join_fds, size);
+	}
+	return sendmsg(run->channel, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }

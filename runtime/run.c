@@ -96,12 +96,11 @@ void box_outcome_deinit(struct box_outcome *outcome)
 	buffer_deinit(&outcome->err);
 }
 
-/* What the box used, once everything in it is dead. */
-static void read_counters(struct run *run)
+void run_count(struct run *run)
 {
 	struct box_outcome *outcome = run->outcome;
 
-	if (!run->cgroup)
+	if (!run->cgroup || outcome->has_cgroup)
 		return;
 	outcome->has_cgroup = true;
 	cgroup_box_counters(run->cgroup, &outcome->counters);
@@ -138,7 +137,7 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 		return RUN_AGAIN;
 	}
 	if (r >= 0)
-		read_counters(run);
+		run_count(run);
 	ret->wall_us = run_clock() - run->begin_us;
 	run_free(run);
 	return r;

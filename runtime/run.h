@@ -27,6 +27,7 @@ struct run {
 	struct cgroup_box *cgroup;
 	int join_fds[CGROUP_JOIN_MAX]; /* the cgroup's own */
 	uint32_t join_count;
+	bool joins_late; /* the cgroup is made after the clone */
 	enum layout_part part;
 	struct template_fds template; /* LAYOUT_BOX */
 	struct layout_trees trees;
@@ -59,8 +60,14 @@ int run_launch(struct run *run, struct husk_error *err);
 /* See it through to its end; the outcome is complete afterwards. */
 void run_supervise(struct run *run);
 
+/* Note what the box used, once; everything in it but init is dead. */
+void run_count(struct run *run);
+
 /* End the box at once; run_supervise does the rest. */
 void run_kill(struct run *run);
+
+/* End a box that has been launched and is not to be: it runs no program yet. */
+void run_abandon(struct run *run);
 
 /* Build the plan of a run. trees and descriptors as they are in run. */
 int run_plan(struct run *run, struct plan *plan, struct husk_error *err);
@@ -75,6 +82,8 @@ int run_injected(const struct run *run, uint32_t step);
  */
 /* Make the channel and the pipes; 0 or -errno. */
 int run_make_pipes(struct run *run);
+/* Tell init which control groups to join (struct wire_joins); 0 or -errno. */
+int run_send_joins(const struct run *run, uint64_t nproc);
 
 /* Microseconds of the monotonic clock. */
 uint64_t run_clock(void);

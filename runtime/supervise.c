@@ -130,9 +130,15 @@ static ssize_t receive(int channel, struct wire_report *report, int *ret_fd)
 	    .msg_control = &control,
 	    .msg_controllen = sizeof(control),
 	};
-	ssize_t n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	const struct cmsghdr *rights;
+	ssize_t n;
 
+	/* Where init ended and had not read all of ours, that is said once, before what
+	 * it has sent is to be had. */
+	do {
+		n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == ECONNRESET);
+	rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (rights && rights->cmsg_level == SOL_SOCKET &&
 	    rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(ret_fd, CMSG_DATA(rights), sizeof(int));
@@ -345,6 +351,23 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 	streams_take(streams, 2, DRAIN);
 }
 
+void run_abandon(struct run *run)
+{
+	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
+	struct pollfd init = {.fd = run->stub.init_pidfd, .events = POLLIN};
+	siginfo_t info = {0};
+
+	for (;;) {
+		run_kill(run);
+		if (poll(&shim, 1, KILL_RETRY_MS) > 0)
+			break;
+		if (init.fd < 0 || poll(&init, 1, 0) > 0)
+			end_shim(run);
+	}
+	(void)syscall(SYS_waitid, P_PIDFD, run->shim_fd, &info, WEXITED | __WALL, NULL);
+	end_orphan(run);
+}
+
 /* What init wrote down while it lived, also where it was killed before it could report.
  */
 static void note_progress(struct run *run)
@@ -376,6 +399,8 @@ void run_supervise(struct run *run)
 	kill_it = watch(run, &streams);
 	if (kill_it)
 		ask_end(run);
+	else if (run->outcome->end == BOX_ENDED && run->outcome->started)
+		run_count(run); /* while the kernel takes init's mounts down */
 	reap(run, &streams, kill_it);
 	note_progress(run);
 	streams_deinit(&streams);

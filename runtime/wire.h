@@ -108,8 +108,7 @@ struct wire_header {
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
 	uint32_t terminal; /* 1: a terminal of the box's own instead of the three */
 	uint32_t rows, columns;
-	int32_t join_fds[WIRE_JOIN_MAX];
-	uint32_t join_count;
+	uint32_t joins;	      /* 1: a struct wire_joins comes first on the channel */
 	uint32_t foreign;     /* 1: take the ids below, which are not the caller's */
 	uint32_t uid, gid;    /* in the box */
 	uint32_t loopback;    /* 1: bring lo up */
@@ -133,7 +132,15 @@ struct wire_header {
 	uint32_t inject_step, inject_errno;
 };
 
-/* Messages on the channel. */
+/* The caller's first message where the plan says so. With it come, as descriptors, the
+ * control group files to write to. (Not in the plan: the group is being made while the
+ * kernel makes init's namespaces.) */
+struct wire_joins {
+	uint32_t count;
+	uint32_t nproc; /* RLIMIT_NPROC for want of a cap on tasks; 0: none */
+};
+
+/* Messages on the channel, of init's. */
 enum wire_message {
 	WIRE_FAILED = 1,     /* a step failed; no program ran */
 	WIRE_NO_PROGRAM = 2, /* the program was not found or cannot be executed */

@@ -71,6 +71,10 @@ void report_send(struct init *init, const struct wire_report *report);
 long report_send_fds(struct init *init, uint32_t kind, const int *fds, unsigned count);
 _Noreturn void init_exit(int status);
 
+/* -- joins.c ------------------------------------------------------------------------ */
+/* Enter the control groups that the caller has made, where the plan says that it does. */
+void join_cgroups(struct init *init);
+
 /* -- mounts.c ----------------------------------------------------------------------- */
 /* Walk the plan's operations, pivot into the new root, detach the host. */
 void mounts_apply(struct init *init);

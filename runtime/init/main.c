@@ -88,18 +88,6 @@ static long watch_children(struct init *init)
 	return fd;
 }
 
-static void join_cgroups(struct init *init)
-{
-	struct wire_header *plan = init->plan;
-
-	for (uint32_t i = 0; i < plan->join_count; i++) {
-		(void)STEP(init, STEP_JOIN_CGROUP, NULL,
-			   raw3(SYS_write, plan->join_fds[i], "0", 1));
-		(void)raw1(SYS_close, plan->join_fds[i]);
-	}
-	(void)STEP(init, STEP_CGROUP_NS, NULL, raw1(SYS_unshare, CLONE_NEWCGROUP));
-}
-
 /* A caller that is protected (a negative oom_score_adj) would pass that on, and with
  * -1000 nothing in the box could be ended for its memory cap, proc_pid_oom_score_adj(5).
  */
@@ -134,6 +122,7 @@ void init_main(long *stack)
 	/* A session of its own: what the box does to its scheduling group is its own. */
 	(void)raw0(SYS_setsid);
 	join_cgroups(&init);
+	(void)STEP(&init, STEP_CGROUP_NS, NULL, raw1(SYS_unshare, CLONE_NEWCGROUP));
 	if (init.plan->killable)
 		(void)STEP(&init, STEP_RLIMITS, "oom_score_adj",
 			   give_up_oom_protection());
