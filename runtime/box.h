@@ -119,6 +119,10 @@ struct box_call {
 	int resize_fd; /* struct box_size values come here; -1: none */
 	int (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
+	/* Called once while the kernel makes the box's namespaces, for what is short and
+	 * needs no box; or NULL. */
+	void (*meanwhile)(void *user);
+	void *meanwhile_user;
 	uint32_t inject_step, inject_errno; /* tests only */
 };
 

@@ -55,7 +55,7 @@ static const char *workdir_of(const struct husk_session *session, const char *co
 	return session->settings.workdir;
 }
 
-static void make_call(const struct husk_session *session, const char *const *argv,
+static void make_call(struct husk_session *session, const char *const *argv,
 		      const struct husk_call *call, struct box_call *ret)
 {
 	static const enum box_stdin kinds[] = {
@@ -86,6 +86,8 @@ static void make_call(const struct husk_session *session, const char *const *arg
 	    .resize_fd = call->resize_fd > 0 ? call->resize_fd : -1,
 	    .on_output = call->on_output,
 	    .user = call->user,
+	    .meanwhile = session_look_for_leftovers,
+	    .meanwhile_user = session,
 	};
 }
 
@@ -149,6 +151,7 @@ static int run_box(struct husk_session *session, const struct box_call *box_call
 		r = diff_begin(&session->diff, &diff, err);
 	if (r == 0)
 		r = box_run(&session->spec, box_call, &result->outcome, err);
+	session_remove_leftovers(session);
 	if (r < 0) {
 		diff_cancel(&session->diff, &diff);
 		return r;
@@ -194,7 +197,7 @@ static int own_command(const husk_session *session, const char *const **argv,
 
 /* The call of a program, checked: *ret_known is what was asked for, with the defaults,
  * and has to outlive *ret_call, which points into it. */
-static int prepare(const husk_session *session, const char *const argv[],
+static int prepare(husk_session *session, const char *const argv[],
 		   const struct husk_call *call, struct husk_call *ret_known,
 		   struct box_call *ret_call, struct husk_error *err)
 {

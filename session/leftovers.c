@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <husk/session.h>
 
+#include <stdatomic.h>
+
 #include "base/error.h"
 #include "cgroup/cgroup.h"
-#include "session/workspace.h"
+#include "session/session.h"
+
+void session_look_for_leftovers(void *data)
+{
+	struct husk_session *session = data;
+	enum leftovers due = LEFTOVERS_DUE;
+
+	/* One that has none to look for, or that another call looks for, is done. */
+	if (!atomic_compare_exchange_strong(&session->leftovers, &due, LEFTOVERS_NONE))
+		return;
+	if (workspace_has_leftovers(session->temp_dir))
+		atomic_store(&session->leftovers, LEFTOVERS_FOUND);
+}
+
+void session_remove_leftovers(struct husk_session *session)
+{
+	if (atomic_exchange(&session->leftovers, LEFTOVERS_NONE) != LEFTOVERS_NONE)
+		(void)workspace_sweep(session->temp_dir);
+}
 
 int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t *ret_groups,
 	       struct husk_error *err)

@@ -45,14 +45,13 @@ static husk_session *session_new(void)
 	return session;
 }
 
-/* The first temporary workspace of a process is the moment to remove what killed ones
- * left. */
-static void sweep_once(const struct husk_options *options)
+/* The first session of a process with a temporary workspace is the one to remove what
+ * killed ones left: by the end of its first call. */
+static bool sweeps(const struct husk_options *options)
 {
 	static atomic_flag done = ATOMIC_FLAG_INIT;
 
-	if (!options->workspace && !atomic_flag_test_and_set(&done))
-		(void)workspace_sweep(options->temp_dir);
+	return !options->workspace && !atomic_flag_test_and_set(&done);
 }
 
 int husk_session_open(const struct husk_options *options, husk_session **ret_session,
@@ -79,8 +78,8 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 		if (!session->temp_dir)
 			r = error_oom(err, "session");
 	}
-	if (r == 0)
-		sweep_once(&known);
+	if (r == 0 && sweeps(&known))
+		session->leftovers = LEFTOVERS_DUE;
 	if (r == 0)
 		r = workspace_open(known.workspace, known.temp_dir, &session->workspace,
 				   err);
@@ -150,6 +149,7 @@ husk_session *husk_session_close(husk_session *session)
 	while (session->running > 0)
 		pthread_cond_wait(&session->idle, &session->lock);
 	pthread_mutex_unlock(&session->lock);
+	session_remove_leftovers(session);
 	release(session, NULL);
 	return NULL;
 }

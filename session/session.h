@@ -13,6 +13,13 @@
 #include "session/settings.h"
 #include "session/workspace.h"
 
+/* What killed processes may have left where temporary workspaces are made. */
+enum leftovers {
+	LEFTOVERS_NONE,
+	LEFTOVERS_DUE,	 /* nobody has looked yet */
+	LEFTOVERS_FOUND, /* there are some */
+};
+
 struct husk_session {
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* running became 0 */
@@ -27,6 +34,7 @@ struct husk_session {
 	struct settings settings;
 	struct image_root root; /* what spec.image stands on */
 	bool workdir_given;	/* the caller named a working directory */
+	_Atomic enum leftovers leftovers;
 	struct box_spec spec;
 };
 
@@ -39,6 +47,12 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
  * looked at where it exists. spec is to be released with box_spec_deinit. */
 int session_check_spec(const struct husk_options *options, struct box_spec *spec,
 		       struct husk_error *err);
+
+/* leftovers.c: look for leftovers where that is due. Takes as long as the directory of
+ * temporary workspaces is large, and is therefore done while a box starts. */
+void session_look_for_leftovers(void *session);
+/* Remove what was found, or where nobody has looked yet what there is. */
+void session_remove_leftovers(struct husk_session *session);
 
 /* Between these two a session is not closed. HUSK_E_CLOSED. */
 int session_enter(struct husk_session *session, struct husk_error *err);

@@ -64,4 +64,7 @@ int workspace_deinit(struct workspace *workspace, struct husk_error *err);
  * temp_dir cannot be read or is open to changes by other users. */
 int workspace_sweep(const char *temp_dir);
 
+/* Whether workspace_sweep would find something to remove. */
+bool workspace_has_leftovers(const char *temp_dir);
+
 #endif

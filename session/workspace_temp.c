@@ -152,25 +152,35 @@ static int open_leftover(int parent, const char *name, mode_t *ret_mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Remove a directory of parent if it is a leftover. */
-static bool sweep_one(int parent, const char *name)
+/* Open and lock a directory of parent if it is a leftover; else -1. */
+static int take_leftover(int parent, const char *name)
 {
-	struct remove_report report;
 	mode_t mode = 0;
 	CLEANUP_FD int fd = open_leftover(parent, name, &mode);
 
 	if (fd < 0)
-		return false;
+		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) { /* in use, by us or another process */
 		if ((mode & 0700) != 0700)
 			(void)fchmod(fd, mode);
-		return false;
+		return -1;
 	}
-	return is_in_place(parent, name, fd) &&
-	       workspace_temp_remove(parent, name, fd, &report) == 0;
+	return is_in_place(parent, name, fd) ? fd_take(&fd) : -1;
 }
 
-int workspace_sweep(const char *temp_dir)
+/* Whether one was removed, or was there where that is all that is asked. */
+static bool sweep_one(int parent, const char *name, bool look_only)
+{
+	struct remove_report report;
+	CLEANUP_FD int fd = take_leftover(parent, name);
+
+	if (fd < 0)
+		return false;
+	return look_only || workspace_temp_remove(parent, name, fd, &report) == 0;
+}
+
+/* Returns how many, or -errno. */
+static int sweep(const char *temp_dir, bool look_only)
 {
 	CLEANUP_WALK struct walk walk = WALK_INIT;
 	CLEANUP_FD int parent = -1;
@@ -182,8 +192,18 @@ int workspace_sweep(const char *temp_dir)
 		r = walk_init(&walk, parent, false);
 	if (r < 0)
 		return r;
-	while ((r = walk_next(&walk, &entry)) > 0)
+	while (!(look_only && swept > 0) && (r = walk_next(&walk, &entry)) > 0)
 		if (is_our_name(entry.name))
-			swept += sweep_one(parent, entry.name);
+			swept += sweep_one(parent, entry.name, look_only);
 	return r < 0 ? r : swept;
+}
+
+int workspace_sweep(const char *temp_dir)
+{
+	return sweep(temp_dir, false);
+}
+
+bool workspace_has_leftovers(const char *temp_dir)
+{
+	return sweep(temp_dir, true) > 0;
 }
