@@ -224,8 +224,12 @@ static void drop_current(void)
 static bool still_good(const struct cgroup_place *place, enum cgroup_allow allow)
 {
 	struct timespec now;
+	bool whole = place->count > 0;
 
-	if (place->count)
+	/* What could not be looked at for want of descriptors may be there. */
+	for (int i = 0; i < CGROUP_CAPS; i++)
+		whole = whole && place->missing[i].why != CGROUP_SHORTAGE;
+	if (whole)
 		return true;
 	if (place->must_move && allow == CGROUP_ALLOW_MOVE)
 		return false;

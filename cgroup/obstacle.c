@@ -2,6 +2,7 @@
 #include "cgroup/obstacle.h"
 
 #include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -190,6 +191,14 @@ static const struct row rows[] = {
 	},
     },
     {
+	CGROUP_SHORTAGE,
+	"{path} cannot be looked at: {error}",
+	{
+	    [CGROUP_PLAIN_USER] =
+		"allow this process more open files (ulimit -n, LimitNOFILE=)",
+	},
+    },
+    {
 	CGROUP_DID_NOT_STICK,
 	"{path} was written, and reads back as {said}",
 	{
@@ -225,6 +234,8 @@ void cgroup_obstacle_at(struct cgroup_obstacle *ret, enum cgroup_why why, int sy
 {
 	struct stat st;
 
+	if (why == CGROUP_REFUSED && (sys_errno == EMFILE || sys_errno == ENFILE))
+		why = CGROUP_SHORTAGE;
 	*ret = (struct cgroup_obstacle){
 	    .why = why,
 	    .sys_errno = sys_errno,

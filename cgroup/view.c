@@ -41,7 +41,14 @@ static int read_whole(const char *path, struct buffer *ret)
 	}
 }
 
-/* The mount point, or -1 where something else is there. */
+/* Nothing can be said of what cannot be looked at for want of descriptors. */
+static bool is_shortage(int r)
+{
+	return r == -EMFILE || r == -ENFILE;
+}
+
+/* The mount point, or another negative value than a shortage where something else is
+ * there. */
 static int open_mount(const struct cgroup_mount *mount, bool check)
 {
 	CLEANUP_FD int fd = open(mount->point, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -49,7 +56,7 @@ static int open_mount(const struct cgroup_mount *mount, bool check)
 	struct stat st;
 
 	if (fd < 0)
-		return -1;
+		return -errno;
 	if (!check)
 		return fd_take(&fd);
 	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
@@ -99,6 +106,8 @@ static int choose_mount(struct cgroup_view *view, const struct cgroup_mounts *mo
 		if (best && mount->read_only)
 			continue;
 		fd = open_mount(mount, check);
+		if (is_shortage(fd))
+			return fd;
 		if (fd < 0)
 			continue;
 		fd_close(&best_fd);

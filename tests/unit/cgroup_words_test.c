@@ -79,6 +79,22 @@ static void obstacles_name_the_particulars(void **state)
 	assert_non_null(strstr(text, "THE-ANSWER"));
 }
 
+/* That says nothing about the group. */
+static void want_of_descriptors_is_told_as_such(void **state)
+{
+	struct cgroup_obstacle obstacle;
+	char text[512];
+
+	(void)state;
+	cgroup_obstacle_at(&obstacle, CGROUP_REFUSED, EMFILE, -1, NULL, "THE-PATH");
+	assert_int_equal(obstacle.why, CGROUP_SHORTAGE);
+	cgroup_obstacle_text(&obstacle, CGROUP_CPU, text, sizeof(text));
+	assert_non_null(strstr(text, strerror(EMFILE)));
+	cgroup_obstacle_remedy(&obstacle, CGROUP_CPU, CGROUP_CONTAINER, text,
+			       sizeof(text));
+	assert_non_null(strstr(text, "ulimit -n"));
+}
+
 static void long_words_are_cut(void **state)
 {
 	struct cgroup_obstacle obstacle = example;
@@ -225,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_obstacle_has_words_and_a_remedy),
 	    cmocka_unit_test(obstacles_name_the_particulars),
+	    cmocka_unit_test(want_of_descriptors_is_told_as_such),
 	    cmocka_unit_test(long_words_are_cut),
 	    cmocka_unit_test(memory_and_task_values),
 	    cmocka_unit_test(cpu_values),
