@@ -4,6 +4,8 @@
 
 #include "tests/unit/session_tree.h"
 
+#include <husk/session.h>
+
 #include <dirent.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -324,7 +326,8 @@ static void leave_behind(struct place *p)
 	assert_int_equal(read(said[0], &byte, 1), 1);
 	(void)close(said[0]);
 	assert_int_equal(count_names(p), 1);
-	assert_int_equal(workspace_sweep(p->temp), 0); /* it lives */
+	assert_false(workspace_has_leftovers(p->temp)); /* it lives */
+	assert_int_equal(workspace_sweep(p->temp), 0);
 	assert_int_equal(count_names(p), 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -339,10 +342,41 @@ static void leftovers_of_a_killed_process_are_swept(void **state)
 	leave_behind(&p);
 	assert_int_equal(count_names(&p), 1);
 	assert_int_equal(workspace_open(NULL, p.temp, &p.ws, NULL), 0);
+	assert_true(workspace_has_leftovers(p.temp));
+	assert_int_equal(count_names(&p), 2); /* a look removes nothing */
 	assert_int_equal(workspace_sweep(p.temp), 1);
+	assert_false(workspace_has_leftovers(p.temp));
 	assert_int_equal(count_names(&p), 1); /* ours, which is in use */
 	assert_true(exists(p.tree.ws, p.ws.name));
 	assert_int_equal(workspace_deinit(&p.ws, NULL), 0);
+	tree_close(&p.tree);
+}
+
+/* Whoever calls nothing does not wait for the first call. */
+static void a_session_without_a_call_sweeps_at_its_end(void **state)
+{
+	struct place p = place_open();
+	char path[4096];
+	int status = -1;
+	pid_t pid;
+	(void)state;
+
+	leave_behind(&p);
+	assert_non_null(realpath(p.temp, path));
+	pid = fork(); /* only the first session of a process sweeps */
+	if (pid == 0) {
+		husk_session *session = NULL;
+		HUSK_OPTIONS(options);
+
+		options.temp_dir = path;
+		if (husk_session_open(&options, &session, NULL) < 0)
+			_exit(1);
+		husk_session_close(session);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(count_names(&p), 0);
 	tree_close(&p.tree);
 }
 
@@ -368,6 +402,7 @@ static void a_sweep_leaves_what_is_not_ours(void **state)
 	    fchownat(p.tree.ws, "husk-ws-dddddddddddd", 64123, 64123, 0) == 0)
 		theirs = 1; /* else it is a leftover of ours */
 	expected += theirs;
+	assert_int_equal(workspace_has_leftovers(p.temp), theirs == 0);
 	assert_int_equal(workspace_sweep(p.temp), 1 - (int)theirs);
 	assert_int_equal(count_names(&p), expected);
 	assert_canary(&p.tree, &canary);
@@ -413,6 +448,7 @@ int main(void)
 	    cmocka_unit_test(a_swapped_workspace_is_not_mistaken),
 	    cmocka_unit_test(what_stays_is_reported),
 	    cmocka_unit_test(leftovers_of_a_killed_process_are_swept),
+	    cmocka_unit_test(a_session_without_a_call_sweeps_at_its_end),
 	    cmocka_unit_test(a_sweep_leaves_what_is_not_ours),
 	    cmocka_unit_test(opening_while_others_sweep_is_safe),
 	};
