@@ -40,6 +40,8 @@ struct host_views {
 
 /* Look. NULL on lack of memory; the caller's, released with free(3). */
 struct host_views *host_views_new(void);
+/* A number that changes when one of the single files among the views is replaced. */
+uint64_t host_views_stamp(const struct host_views *views);
 /* layout.c's part of it. */
 void layout_find_rows(struct host_views *views);
 

@@ -150,6 +150,37 @@ struct host_views *host_views_new(void)
 	return views;
 }
 
+static void mix(uint64_t *hash, uint64_t value)
+{
+	enum { BITS = 5 };
+	static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+
+	*hash = ((*hash << BITS | *hash >> (64 - BITS)) ^ value) * odd;
+}
+
+/* Replacing a file changes the directory that it is in: most lie in the same one. */
+uint64_t host_views_stamp(const struct host_views *views)
+{
+	char path[VIEW_PATH + 1], last[VIEW_PATH + 1] = "";
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < views->view_count; i++) {
+		struct stat st;
+
+		if (views->views[i].directory)
+			continue;
+		(void)snprintf(path, sizeof(path), "/%s", views->views[i].path);
+		*strrchr(path, '/') = '\0';
+		if (strcmp(path, last) == 0 || stat(path, &st) < 0)
+			continue;
+		(void)memcpy(last, path, sizeof(last));
+		mix(&hash, st.st_ino);
+		mix(&hash, (uint64_t)st.st_ctim.tv_sec);
+		mix(&hash, (uint64_t)st.st_ctim.tv_nsec);
+	}
+	return hash;
+}
+
 /* A writable /usr: an overlay whose upper layer owns the directories that people install
  * into, since those of the host belong to an id that the box does not have. */
 static void overlay_usr(struct plan *plan)

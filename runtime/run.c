@@ -31,6 +31,7 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 	run->call = call;
 	run->outcome = outcome;
 	run->trees = (struct layout_trees){.image = -1, .workspace = -1};
+	run->template = (struct template_fds){.user = -1, .mount = -1};
 	run->caller_fd = spec->caller_fd;
 	run->own_caller_fd = run->block_fd = run->channel = run->box_channel = -1;
 	run->out = run->box_out = run->err = run->box_err = run->in = run->box_in = -1;
@@ -71,6 +72,8 @@ struct run *run_free(struct run *run)
 		return NULL;
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		fd_close(fds[i]);
+	fd_close(&run->template.user);
+	fd_close(&run->template.mount);
 	close_trees(run);
 	cgroup_box_free(run->cgroup);
 	free(run);
@@ -111,8 +114,8 @@ void run_count(struct run *run)
 	outcome->pids = cgroup_box_pids(run->cgroup);
 }
 
-/* RUN_AGAIN: the template could not be entered, nothing has run, and the next box is
- * built by itself. */
+/* RUN_AGAIN: the template could not be entered or no user namespace be made below its
+ * own; nothing has run, and the next box is built by itself. */
 enum { RUN_AGAIN = 2 };
 
 static int run_once(const struct box_spec *spec, const struct box_call *call,
@@ -129,7 +132,7 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 	if (r == 0)
 		run_supervise(run);
 	if (run->part == LAYOUT_BOX && ret->end == BOX_NOT_STARTED &&
-	    ret->step == STEP_TEMPLATE) {
+	    (ret->step == STEP_TEMPLATE || ret->step == STEP_CLONE)) {
 		template_refuse(spec);
 		ret->step = STEP_NONE;
 		ret->reason[0] = ret->hint[0] = ret->subject[0] = '\0';

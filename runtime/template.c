@@ -2,9 +2,10 @@
 #include "runtime/template.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,16 +19,18 @@
 enum {
 	NAMESPACES = 2,
 	MAKE_MS = 10000, /* longer than any mount takes */
+	LOCK_TRIES = 256,
 	KILL_RETRY_MS = 50,
 };
 
-enum state { STATE_NONE, STATE_READY, STATE_REFUSED };
+enum state { STATE_NONE, STATE_MAKING, STATE_READY, STATE_REFUSED };
 
 struct box_template {
-	pthread_mutex_t making;
-	_Atomic(enum state) state; /* READY: fds are set and stay */
-	atomic_uint boxes;
+	pthread_mutex_t lock; /* of the rest; held for no longer than a few calls */
+	enum state state;
+	unsigned boxes;
 	int fds[NAMESPACES];
+	uint64_t stamp; /* of what the host showed when it was made */
 };
 
 struct box_template *template_new(void)
@@ -36,7 +39,7 @@ struct box_template *template_new(void)
 
 	if (!template)
 		return NULL;
-	(void)pthread_mutex_init(&template->making, NULL);
+	(void)pthread_mutex_init(&template->lock, NULL);
 	template->fds[0] = template->fds[1] = -1;
 	return template;
 }
@@ -47,7 +50,7 @@ void template_free(struct box_template *template)
 		return;
 	fd_close(&template->fds[0]);
 	fd_close(&template->fds[1]);
-	(void)pthread_mutex_destroy(&template->making);
+	(void)pthread_mutex_destroy(&template->lock);
 	free(template);
 }
 
@@ -152,60 +155,99 @@ static int make(const struct box_spec *spec, const struct box_call *first,
 	return r;
 }
 
-/* The lock is held. */
-static void make_once(const struct box_spec *spec, const struct box_call *first)
+static void drop(struct box_template *template, enum state state)
+{
+	fd_close(&template->fds[0]);
+	fd_close(&template->fds[1]);
+	template->state = state;
+}
+
+/* In a process that was forked while another thread held it, the lock stays held: there
+ * every box is built by itself. */
+static bool lock(struct box_template *template)
+{
+	for (int i = 0; template && i < LOCK_TRIES; i++) {
+		if (pthread_mutex_trylock(&template->lock) == 0)
+			return true;
+		(void)sched_yield();
+	}
+	return false;
+}
+
+/* The lock is held, and given up while the mounts are being made. */
+static void make_unlocked(const struct box_spec *spec, const struct box_call *first)
 {
 	struct box_template *template = spec->template;
-	int fds[NAMESPACES] = {-1, -1};
+	uint64_t stamp = host_views_stamp(spec->views);
+	int fds[NAMESPACES] = {-1, -1}, r;
 
-	if (template->state != STATE_NONE)
-		return;
-	if (!layout_can_share(spec) || make(spec, first, fds) < 0) {
-		template->state = STATE_REFUSED;
-		return;
-	}
+	template->state = STATE_MAKING;
+	(void)pthread_mutex_unlock(&template->lock);
+	r = layout_can_share(spec) ? make(spec, first, fds) : -ENOTSUP;
 	/* Root's boxes are owned by the caller's own user namespace: an id that is not
 	 * mapped in the template's may not make another there, clone(2). */
 	if (spec->ids.foreign)
 		fd_close(&fds[0]);
+	(void)pthread_mutex_lock(&template->lock);
+	template->state = r < 0 ? STATE_REFUSED : STATE_READY;
+	template->stamp = stamp;
 	memcpy(template->fds, fds, sizeof(fds));
-	template->state = STATE_READY;
 }
 
-static void prepare(const struct box_spec *spec, const struct box_call *first)
+/* The lock is held. A file of the host's that was replaced is another file; what is
+ * mounted is the old one. */
+static void refresh(const struct box_spec *spec, const struct box_call *first)
 {
 	struct box_template *template = spec->template;
 
-	if (!template || template->state != STATE_NONE ||
-	    pthread_mutex_trylock(&template->making) != 0)
-		return;
-	make_once(spec, first);
-	(void)pthread_mutex_unlock(&template->making);
+	if (template->state == STATE_READY &&
+	    template->stamp != host_views_stamp(spec->views))
+		drop(template, STATE_NONE);
+	if (template->state == STATE_NONE && template->boxes > 0)
+		make_unlocked(spec, first);
+	template->boxes++;
 }
 
 void template_prepare(const struct box_spec *spec)
 {
-	prepare(spec, NULL);
+	if (!lock(spec->template))
+		return;
+	spec->template->boxes++;
+	refresh(spec, NULL);
+	(void)pthread_mutex_unlock(&spec->template->lock);
+}
+
+/* Copies, which stay what they are whatever becomes of the template. */
+static bool copy(const struct box_template *template, struct template_fds *ret)
+{
+	ret->user = -1;
+	ret->mount = fcntl(template->fds[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (ret->mount >= 0 && template->fds[0] >= 0) {
+		ret->user = fcntl(template->fds[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (ret->user < 0)
+			fd_close(&ret->mount);
+	}
+	return ret->mount >= 0;
 }
 
 bool template_get(const struct box_spec *spec, const struct box_call *call,
 		  struct template_fds *ret)
 {
-	struct box_template *template = spec->template;
+	bool there;
 
-	if (!template)
+	if (!lock(spec->template))
 		return false;
-	if (template->state == STATE_NONE && atomic_fetch_add(&template->boxes, 1) > 0)
-		prepare(spec, call);
-	if (template->state != STATE_READY)
-		return false;
-	ret->user = template->fds[0];
-	ret->mount = template->fds[1];
-	return true;
+	refresh(spec, call);
+	there = spec->template->state == STATE_READY && copy(spec->template, ret);
+	(void)pthread_mutex_unlock(&spec->template->lock);
+	return there;
 }
 
 void template_refuse(const struct box_spec *spec)
 {
-	if (spec->template)
-		spec->template->state = STATE_REFUSED;
+	if (!lock(spec->template))
+		return;
+	if (spec->template->state == STATE_READY)
+		drop(spec->template, STATE_REFUSED);
+	(void)pthread_mutex_unlock(&spec->template->lock);
 }

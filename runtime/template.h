@@ -14,7 +14,8 @@
  * detaches nothing; and it costs the same however many mounts the host has.
  *
  * What the copy shares with other boxes of the session: the skeleton's read-only tmpfs.
- * What is mounted on the host after the template was made is not in it.
+ * What is mounted on the host after the template was made is not in it; where one of the
+ * host's files that boxes see has been replaced, a new template is made.
  *
  * The first box of a session is built by itself; the template is made when there is a
  * second. Where it cannot be made or entered, every box is built by itself.
@@ -24,7 +25,7 @@
 
 #include "runtime/box.h"
 
-/* Descriptors of a template, valid as long as the spec. */
+/* Descriptors of a template; the caller closes them. */
 struct template_fds {
 	int user; /* for a caller whose boxes map their own id, else -1 */
 	int mount;

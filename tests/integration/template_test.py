@@ -3,6 +3,7 @@
 was built by itself; and what one of them does no other sees."""
 
 import difflib
+import os
 import re
 
 from harness import check, equal, test
@@ -115,3 +116,23 @@ def code_of_any_size(t):
         for _ in range(3):
             result = session.py(code)
             equal((result["stdout"], result["exit_code"]), ("300000\n", 0), f"{result}"[:300])
+
+
+# Runs what follows with an /etc of its own, in the folder that the test knows.
+OTHER_ETC = 'mkdir "$0" && { cp -a /etc/. "$0" 2>/dev/null || true; } && ' \
+            'mount --bind "$0" /etc && exec "$@"'
+
+
+@test()
+def a_file_of_the_host_is_replaced(t):
+    """As ldconfig does it: with another file in its place."""
+    etc = t.tmp / "etc"
+    alone = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    with Session(t, prefix=[*alone, "sh", "-c", OTHER_ETC, str(etc)]) as session:
+        for _ in range(3):
+            equal(session.run("tail", "-n1", "/etc/services")["exit_code"], 0)
+        for text in ("one\n", "two\n"):
+            (etc / "new").write_text(text, encoding="utf-8")
+            (etc / "new").rename(etc / "services")
+            for _ in range(2):
+                equal(session.run("cat", "/etc/services")["stdout"], text)
