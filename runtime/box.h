@@ -77,6 +77,15 @@ struct box_spec {
 	size_t mapping_count;
 };
 
+/* What box_spec_deinit may be given, prepared or not: every descriptor that it closes is
+ * none. */
+#define BOX_SPEC_INIT                                                          \
+	(struct box_spec)                                                      \
+	{                                                                      \
+		.image = SOURCE_INIT, .workspace = SOURCE_INIT, .init_fd = -1, \
+		.caller_fd = -1, .proc_fd = -1                                 \
+	}
+
 /* Make what is held while the session lives (the last members of box_spec); everything
  * above them must be set. HUSK_E_SYSTEM, HUSK_E_MEMORY. */
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err);

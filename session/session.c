@@ -36,8 +36,7 @@ static husk_session *session_new(void)
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->idle, NULL);
 	session->workspace = WORKSPACE_INIT;
-	session->spec.image = session->spec.workspace = SOURCE_INIT;
-	session->spec.init_fd = session->spec.caller_fd = -1;
+	session->spec = BOX_SPEC_INIT;
 	session->root = IMAGE_ROOT_INIT;
 	session->deps_lock = -1;
 	session->closing_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -97,7 +96,7 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 
 int husk_options_check(const struct husk_options *options, struct husk_error *err)
 {
-	struct box_spec spec = {0};
+	struct box_spec spec = BOX_SPEC_INIT;
 	struct settings settings;
 	struct husk_options known;
 	int r = settings_options(options, &known, err);
@@ -106,8 +105,6 @@ int husk_options_check(const struct husk_options *options, struct husk_error *er
 		r = settings_init(&known, &settings, err);
 	if (r < 0)
 		return r;
-	spec.image = spec.workspace = SOURCE_INIT;
-	spec.init_fd = spec.caller_fd = -1;
 	r = session_check_spec(&known, &spec, err);
 	box_spec_deinit(&spec);
 	settings_deinit(&settings);

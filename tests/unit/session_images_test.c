@@ -256,6 +256,29 @@ static void checking_fetches_nothing(void **state)
 			 HUSK_E_INVALID);
 }
 
+/* Nor does it, or an opening that fails, close what the caller has: 0 is a descriptor
+ * like others. */
+static void what_the_caller_has_open_stays(void **state)
+{
+	struct husk_image_options images = known();
+	husk_session *session = NULL;
+	struct stat before, after;
+	HUSK_OPTIONS(options);
+
+	(void)state;
+	options.images = &images;
+	assert_int_equal(fstat(STDIN_FILENO, &before), 0);
+	assert_int_equal(husk_options_check(&options, NULL), 0);
+	options.image = "made/nowhere:x";
+	options.pull = HUSK_PULL_NEVER;
+	assert_int_equal(husk_session_open(&options, &session, NULL), HUSK_E_IMAGE);
+	options.image = "Upper/case";
+	assert_int_equal(husk_options_check(&options, NULL), HUSK_E_INVALID);
+	assert_int_equal(husk_session_open(&options, &session, NULL), HUSK_E_INVALID);
+	assert_int_equal(fstat(STDIN_FILENO, &after), 0);
+	assert_true(before.st_dev == after.st_dev && before.st_ino == after.st_ino);
+}
+
 /* That it was cancelled before it began is seen before anybody is asked. */
 static void a_session_that_is_cancelled(void **state)
 {
@@ -285,6 +308,7 @@ int main(void)
 	    CASE(a_session_holds_its_image),
 	    CASE(sweeping_takes_what_is_unfinished),
 	    CASE(checking_fetches_nothing),
+	    CASE(what_the_caller_has_open_stays),
 	    CASE(a_session_that_is_cancelled),
 	};
 
