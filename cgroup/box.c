@@ -61,14 +61,17 @@ static int check_missing(const struct cgroup_place *place, unsigned asked,
 	return 0;
 }
 
+/* The lock goes first: of a file that is open while its directory is removed the kernel
+ * keeps what it knows, some kilobytes a box, until memory is short. A sweeper that comes
+ * between the two does the same as we; and it will where we cannot. */
 static void remove_dirs(struct cgroup_box *box)
 {
+	fd_close(&box->join);
 	for (size_t i = 0; i < box->place->count; i++) {
 		if (box->fds[i] < 0)
 			continue;
-		(void)cgroup_remove_box(box->place->groups[i].dir, box->name);
-		/* Where it could not be removed, the lock goes and a sweeper will. */
 		fd_close(&box->fds[i]);
+		(void)cgroup_remove_box(box->place->groups[i].dir, box->name);
 	}
 }
 
@@ -204,7 +207,6 @@ static int set_caps(struct cgroup_box *box, const struct cgroup_caps *caps, bool
 static struct cgroup_box *box_free_memory(struct cgroup_box *box)
 {
 	if (box) {
-		fd_close(&box->join);
 		cgroup_place_put(box->place);
 		free(box);
 	}

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 from harness import Failure
 from harness.identity import PYTHON
@@ -43,8 +44,12 @@ class Caller:
                 if arguments_of(pid)[:1] == [b"husk-init"]]
 
     def kill(self):
+        """Returns how many boxes it had."""
         self.process.send_signal(signal.SIGKILL)
         self.finish()
+        boxes = int.from_bytes(self.counter.read_bytes(), sys.byteorder)
+        self.counter.unlink()
+        return boxes
 
     def finish(self):
         with contextlib.suppress(BrokenPipeError):
@@ -56,8 +61,12 @@ class Caller:
 
 def of_library(t, place, threads, seed, leaks=()):
     kind = "best-effort" if place.limits else "enforce"
-    words = [client(t, "soak"), kind, threads, place.scratch, seed, *leaks]
-    return Caller(t, place, "the C program", words, threads + 1)
+    counter = t.tmp / f"counter-{seed}"
+    counter.write_bytes(bytes(8))
+    words = [client(t, "soak"), kind, threads, place.scratch, seed, counter, *leaks]
+    caller = Caller(t, place, "the C program", words, threads + 1)
+    caller.counter = counter
+    return caller
 
 
 def of_module(t, place, threads, seed):

@@ -5,7 +5,7 @@ import contextlib
 import re
 
 # Objects of the kernel that a box which is not quite gone would keep.
-SLABS = ("net_namespace", "pid_namespace", "mnt_cache", "user_namespace")
+SLABS = ("net_namespace", "pid_namespace", "mnt_cache", "user_namespace", "kernfs_node_cache")
 
 
 def numbers():
@@ -32,5 +32,5 @@ def numbers():
 # stayed of every hundredth box of a long run would be more.
 LIMITS = {"SUnreclaim": 128 << 10, "Percpu": 32 << 10, "KernelStack": 16 << 10,
           "net_namespace": 500, "pid_namespace": 500, "mnt_cache": 5000, "user_namespace": 500,
-          "cgroups of memory": 1000, "cgroups of pids": 500}
+          "kernfs_node_cache": None, "cgroups of memory": 1000, "cgroups of pids": 500}
 UNITS = {"SUnreclaim": "KiB", "Percpu": "KiB", "KernelStack": "KiB"}

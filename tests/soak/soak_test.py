@@ -4,14 +4,26 @@
 import os
 import random
 
-from harness import Failure, check, settings, test
+import kernel
+from harness import Failure, check, need, settings, test
 from harness.survivors import kill_below
+from integration.boxes import enforced
+from integration.clients import client
 from place import Place
 from soaking import Soak
 from trend import Series
 
 WHO = ("root", "user")
 DAY = 24 * 3600
+BOXES, NODES = 250, 3
+
+
+@need("slabinfo")
+def slabinfo(context):
+    """Boxes have cgroups here, and the kernel tells what its slabs hold."""
+    if not enforced(context.command):
+        return "no control groups that may be used"
+    return None if "kernfs_node_cache" in kernel.numbers() else "no /proc/slabinfo with kernfs"
 
 
 @test(who=WHO, timeout=DAY, alone=True)
@@ -37,6 +49,21 @@ def leaks_are_told(t):
                      "a file is left", "a process is left"):
             check(leak in told, f"not told: {leak}: {told}")
         check("the Python program" not in told, f"told of who did nothing: {told}")
+
+
+@test(who=("root",), needs=("slabinfo",), alone=True, timeout=600)
+def the_kernel_keeps_nothing_of_a_removed_group(t):
+    """Nodes of the file systems of cgroups: each box's some hundred are gone with it. Others on
+    the machine only add to the count: the best of some tries is looked at."""
+    found = []
+    for _ in range(8):
+        before = kernel.numbers()["kernfs_node_cache"]
+        done = t.run([client(t, "many"), "enforce", "2", BOXES, "0", t.tmp], timeout=300)
+        check(done.out.startswith("failed 0 "), f"{done}")
+        found.append((kernel.numbers()["kernfs_node_cache"] - before) / BOXES)
+        if found[-1] < NODES:
+            return
+    raise Failure(f"nodes that stay of each box: {found}, in no try less than {NODES}")
 
 
 @test(who=("root",))

@@ -25,7 +25,7 @@ class Soak:
         self.t, self.place = t, place
         self.boxes, self.seconds = boxes, seconds
         self.chance = random.Random(settings.number("SEED"))
-        self.steady = [of_library(t, place, 3, self.chance.randrange(10**6), leaks),
+        self.steady = [of_library(t, place, 4, self.chance.randrange(10**6), leaks),
                        of_module(t, place, 2, self.chance.randrange(10**6))]
         self.mortal = None
         self.complaints, self.series = {}, {}
@@ -65,7 +65,7 @@ class Soak:
     def disturb(self, until):
         """Until then: a caller comes and is killed, and now and then the init of a box."""
         while time.monotonic() < until:
-            self.mortal = of_library(self.t, self.place, 2, self.chance.randrange(10**6))
+            self.mortal = of_library(self.t, self.place, 3, self.chance.randrange(10**6))
             death = time.monotonic() + self.chance.random() * 2
             while time.monotonic() < min(death, until):
                 time.sleep(self.chance.random() * 0.4)
@@ -73,14 +73,14 @@ class Soak:
                 for pid in caller.inits()[:1]:
                     end_one(pid)
                     self.killed_inits += caller is not self.mortal
-            self.mortal.kill()
+            self.of_mortals += self.mortal.kill()
             self.killed_callers += 1
 
     # -- looking --
 
     def look(self):
         answers = [(caller, caller.hold()) for caller in self.steady]
-        self.done = sum(answer["boxes"] for _, answer in answers)
+        self.done = self.of_mortals + sum(answer["boxes"] for _, answer in answers)
         for caller, answer in answers:
             if answer["wrong"]:
                 self.complain("wrong", f"{answer['wrong']} calls of {caller.name} ended otherwise "
@@ -131,6 +131,6 @@ class Soak:
 
     def summary(self):
         grown = [f"{name} {series.growth():+.0f}" for name, series in self.series.items()]
-        return (f"{self.done} boxes in {time.monotonic() - self.started:.0f} s, beside those of "
-                f"{self.killed_callers} callers that were killed, {self.killed_inits} inits "
-                f"killed; growth: {', '.join(grown)}")
+        return (f"{self.done} boxes in {time.monotonic() - self.started:.0f} s, {self.of_mortals} "
+                f"of them of {self.killed_callers} callers that were killed; {self.killed_inits} "
+                f"inits killed; growth: {', '.join(grown)}")

@@ -3,13 +3,15 @@
  * A caller that lives long: calls of every kind of end, from several threads, until it is
  * told to stop.
  *
- *	soak enforce|best-effort THREADS DIR SEED [LEAK...]
+ *	soak enforce|best-effort THREADS DIR SEED COUNTER [LEAK...]
  *
- * Private workspaces are made in DIR. Commands come as lines on standard input. `hold`
- * waits until no call is running, keeps it so, and answers with one JSON object: boxes,
- * wrong (how many calls ended otherwise than they should), words (about the last of
- * these), disturbed (how many were ended by somebody from outside), descriptors, threads,
- * and memory (KiB, resident). `go` lets the calls go on; the end of input ends all.
+ * Private workspaces are made in DIR. COUNTER is a file of eight bytes, in which the
+ *boxes are counted: who kills us can still read it. Commands come as lines on standard
+ *input. `hold` waits until no call is running, keeps it so, and answers with one JSON
+ *object: boxes, wrong (how many calls ended otherwise than they should), words (about the
+ *last of these), disturbed (how many were ended by somebody from outside), descriptors,
+ *threads, and memory (KiB, resident). `go` lets the calls go on; the end of input ends
+ *all.
  *
  * LEAK: memory, descriptor, file, process: every tenth box leaves one behind, so that who
  * watches can show that it is noticed.
@@ -25,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +36,7 @@ enum { THREADS_MAX = 64, LEAK_EVERY = 10, LEAK_SIZE = 1 << 20 };
 static struct husk_options options;
 static husk_session *session;
 static const char *dir;
-static atomic_long boxes, wrong, disturbed;
+static atomic_long counted_here, *boxes = &counted_here, wrong, disturbed;
 static atomic_int stop;
 static char words[256];
 static pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -179,7 +182,7 @@ static void call_box(husk_session *on, const struct kind *kind)
 		pthread_join(thread, NULL);
 	husk_result_free(result);
 	husk_cancel_free(cancel);
-	boxes++;
+	(*boxes)++;
 }
 
 /* A session of its own, its files, one box. */
@@ -223,7 +226,7 @@ static void leak(void)
 	if (leaks_descriptors)
 		(void)!dup(STDIN_FILENO);
 	if (leaks_files) {
-		(void)snprintf(name, sizeof(name), "%s/left-%ld", dir, boxes);
+		(void)snprintf(name, sizeof(name), "%s/left-%ld", dir, *boxes);
 		(void)close(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	}
 	if (leaks_processes && fork() == 0) {
@@ -275,9 +278,9 @@ static void *worker(void *seed)
 	while (own && !stop) {
 		pthread_rwlock_rdlock(&gate);
 		call_any(own, &state);
-		if (boxes >= next_leak) {
+		if (*boxes >= next_leak) {
 			leak();
-			next_leak = boxes + LEAK_EVERY;
+			next_leak = *boxes + LEAK_EVERY;
 		}
 		pthread_rwlock_unlock(&gate);
 	}
@@ -319,7 +322,7 @@ static void tell(void)
 	malloc_trim(0); /* what the allocator keeps for later is no leak */
 	printf("{\"boxes\": %ld, \"wrong\": %ld, \"words\": \"%s\", \"disturbed\": %ld, "
 	       "\"descriptors\": %ld, \"threads\": %ld, \"memory\": %ld}\n",
-	       boxes, wrong, words, disturbed, entries_of("/proc/self/fd"),
+	       *boxes, wrong, words, disturbed, entries_of("/proc/self/fd"),
 	       entries_of("/proc/self/task") + 1, resident());
 	fflush(stdout);
 }
@@ -343,6 +346,18 @@ static void serve(void)
 		pthread_rwlock_unlock(&gate);
 }
 
+static int count_in(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	void *shared =
+	    mmap(NULL, sizeof(*boxes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd < 0 || shared == MAP_FAILED)
+		return -1;
+	boxes = shared;
+	return close(fd);
+}
+
 static void read_leaks(int count, char **names)
 {
 	for (int i = 0; i < count; i++) {
@@ -360,12 +375,12 @@ int main(int argc, char **argv)
 	struct husk_error err = {0};
 	long threads, seed;
 
-	if (argc < 5)
+	if (argc < 6 || count_in(argv[5]) < 0)
 		return 2;
 	threads = strtol(argv[2], NULL, 10);
 	seed = strtol(argv[4], NULL, 10);
 	dir = argv[3];
-	read_leaks(argc - 5, argv + 5);
+	read_leaks(argc - 6, argv + 6);
 	if (threads < 1 || threads > THREADS_MAX)
 		return 2;
 	pthread_rwlockattr_init(&attributes);
