@@ -45,6 +45,7 @@ def layers(root):
     found += [suite("python", "release", who) for who in ("user", "root")]
     found += [suite("crash", "release", who) for who in ("user", "root")]
     found += [suite("soak", "release", who) for who in ("user", "root")]
+    found += [suite("programs", "release", who) for who in ("user", "root")]
     found.append(Layer("install", ("release",),
                        (Program("run", ("tests/install/run",)),), 10))
     found.append(Layer("package", (), (Program("run", ("tests/package/run",)),), 30))
@@ -53,6 +54,8 @@ def layers(root):
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
     more = [unit(root, "coverage"), suite("integration", "coverage", "root"),
             unit(root, "tsan")]
+    more += [dataclasses.replace(suite("suites", "release", who), minutes=360)
+             for who in ("user", "root")]
     return found + [dataclasses.replace(layer, extra=True) for layer in more]
 
 

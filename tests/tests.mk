@@ -40,6 +40,7 @@ help:
 	'make layers          list the layers' \
 	'make lint            the checks of the source alone' \
 	'make format          lay out the C files as .clang-format says' \
+	'make programs        real programs and their own tests under both filters, hours' \
 	'make fuzz            every fuzz target for FUZZ_SECONDS (60); FUZZ="NAME..." for some' \
 	'make crash           callers killed at KILLS (1000) random instants, as root and as a user' \
 	'make soak            BOXES (100000) boxes, or as many as SECONDS (3600) allow; WHO=user' \
@@ -81,6 +82,12 @@ lint: deps
 	@/usr/bin/python3 tests/run lint
 layers:
 	@/usr/bin/python3 tests/run --list
+
+# What programs bring along to test themselves takes hours: on demand.
+.PHONY: programs
+programs: deps
+	@tests/deps programs
+	@/usr/bin/python3 tests/run programs suites-user suites-root
 
 FUZZ_SECONDS ?= 60
 FUZZ ?=
