@@ -9,10 +9,9 @@
 
 #include <errno.h>
 
-#define EMPTY(call) FAIL(call, ENOSYS, "a number with no call behind it")
-#define OLD_AIO(call) \
-	FAIL(call, ENOSYS, "asynchronous files, a line of holes; databases do without")
-#define LABELS(call) FAIL(call, ENOSYS, "labels of security modules; systemd asks")
+#define EMPTY(call)   FAIL(call, ENOSYS, "a number with no call behind it")
+#define OLD_AIO(call) FAIL(call, ENOSYS, "asynchronous files, of no use without io_setup")
+#define LABELS(call)  FAIL(call, ENOSYS, "labels of security modules; systemd asks")
 
 static const struct seccomp_row rows[] = {
     FAIL("adjtimex", EPERM, "reads the clock's discipline and sets it"),
@@ -36,7 +35,6 @@ static const struct seccomp_row rows[] = {
     OLD_AIO("io_getevents"),
     OLD_AIO("io_pgetevents"),
     OLD_AIO("io_pgetevents_time64"),
-    OLD_AIO("io_setup"),
     OLD_AIO("io_submit"),
     FAIL("listmount", ENOSYS, "the mount table is in /proc; programs read it there"),
     EMPTY("lock"),
