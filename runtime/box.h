@@ -95,7 +95,8 @@ int box_spec_mapping(const struct box_spec *spec, const struct source *source);
 void box_spec_deinit(struct box_spec *spec);
 
 /* Where a call's code lies in the box: /dev is always ours, whatever the image holds. */
-#define BOX_CODE_PATH "/dev/husk/code"
+#define BOX_CODE_DIR  "/dev/husk"
+#define BOX_CODE_PATH BOX_CODE_DIR "/code"
 
 /* A new size of the terminal, as it comes over resize_fd: one write(2) each. */
 struct box_size {
@@ -116,11 +117,12 @@ struct box_call {
 	const void *stdin_data;
 	size_t stdin_size;
 	int stdin_fd;
-	const void *code; /* put into the box at BOX_CODE_PATH; NULL: nothing */
+	const void *code; /* put into the box at code_path; NULL: nothing */
 	size_t code_size;
-	int cancel_fd;	/* readable: stop; -1: none */
-	int cancel_fd2; /* a second one, of the session; -1: none */
-	bool discard;	/* capture nothing */
+	const char *code_path; /* in BOX_CODE_DIR; NULL: BOX_CODE_PATH */
+	int cancel_fd;	       /* readable: stop; -1: none */
+	int cancel_fd2;	       /* a second one, of the session; -1: none */
+	bool discard;	       /* capture nothing */
 	/* A terminal of the box's own instead of the three streams: what it shows is
 	 * stream 1, and what is read as input is typed. */
 	bool terminal;
@@ -168,6 +170,8 @@ struct box_outcome {
 	enum cgroup_hold memory, cpus, pids;
 };
 
+/* Empty, with room for what the call may capture. */
+void box_outcome_init(struct box_outcome *outcome, const struct box_call *call);
 void box_outcome_deinit(struct box_outcome *outcome);
 
 /* Run one box and wait for its end. Returns 0 whenever there is an outcome, also when the

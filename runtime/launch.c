@@ -28,6 +28,11 @@
 /* How much later than the caller's deadline init's own is. */
 #define GRACE_US UINT64_C(1000000)
 
+uint64_t run_init_deadline(const struct run *run)
+{
+	return run->begin_us + run->call->timeout_us + GRACE_US;
+}
+
 /* The cap counts the program's tasks; init is one more, and is ours. */
 static uint64_t tasks_with_init(const struct box_spec *spec)
 {
@@ -56,25 +61,11 @@ static void set_filter(struct plan *plan, const struct box_spec *spec)
 	plan_header(plan)->filter_count = spec->filter.count;
 }
 
-static void set_command(struct plan *plan, const struct box_call *call)
+static void set_hostname(struct plan *plan)
 {
-	uint32_t argv, argc, envp, envc, workdir, search = 0, hostname;
-	struct wire_header *header;
+	uint32_t hostname = plan_string(plan, "husk");
 
-	argv = plan_list(plan, call->argv, &argc);
-	envp = plan_list(plan, call->envp, &envc);
-	workdir = plan_string(plan, call->workdir);
-	hostname = plan_string(plan, "husk");
-	if (!strchr(call->argv[0], '/'))
-		search = plan_string(plan, call->search);
-	header = plan_header(plan);
-	header->argv = argv;
-	header->argc = argc;
-	header->envp = envp;
-	header->envc = envc;
-	header->workdir = workdir;
-	header->hostname = hostname;
-	header->search = search;
+	plan_header(plan)->hostname = hostname;
 }
 
 static void set_descriptors(struct run *run, struct wire_header *header)
@@ -84,6 +75,7 @@ static void set_descriptors(struct run *run, struct wire_header *header)
 	header->stdin_fd = run->box_in;
 	header->stdout_fd = run->box_out;
 	header->stderr_fd = run->box_err;
+	header->source_fd = run->box_source;
 	header->terminal = run->call->terminal;
 	header->rows = run->call->rows;
 	header->columns = run->call->columns;
@@ -111,7 +103,9 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 		return r;
 	layout_build(plan, spec, run->call, &run->trees, run->part);
 	set_filter(plan, spec);
-	set_command(plan, run->call);
+	set_hostname(plan);
+	if (run->call->argv)
+		plan_call(plan, run->call, run_init_deadline(run));
 	set_descriptors(run, plan_header(plan));
 	plan_header(plan)->part = wire_part(run->part);
 	plan_header(plan)->foreign = spec->ids.foreign;
@@ -122,14 +116,13 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->no_user_spaces = spec->no_user_spaces;
 	plan_header(plan)->landlock_fs = spec->landlock.fs;
 	plan_header(plan)->landlock_scoped = spec->landlock.scoped;
-	plan_header(plan)->deadline_us = run->begin_us + run->call->timeout_us + GRACE_US;
 	rlimits_set(plan_header(plan), wanted_nproc(run));
 	plan_header(plan)->inject_step = run->call->inject_step;
 	plan_header(plan)->inject_errno = run->call->inject_errno;
 	return plan_finish(plan, err);
 }
 
-static int hand_over(struct run *run, const struct plan *plan)
+int run_hand_over(const struct run *run, const struct plan *plan, int *ret_fd)
 {
 	int r = run_injected(run, STEP_PLAN);
 
@@ -137,10 +130,10 @@ static int hand_over(struct run *run, const struct plan *plan)
 		r = fd_may_write(plan->block.size);
 	if (r < 0)
 		return r;
-	run->block_fd = memfd_create("husk-plan", MFD_CLOEXEC);
-	if (run->block_fd < 0)
+	*ret_fd = memfd_create("husk-plan", MFD_CLOEXEC);
+	if (*ret_fd < 0)
 		return -errno;
-	return fd_write_all(run->block_fd, plan->block.data, plan->block.size);
+	return fd_write_all(*ret_fd, plan->block.data, plan->block.size);
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -195,6 +188,7 @@ static void fill_stub(struct run *run)
 	keep(stub, run->box_out);
 	keep(stub, run->box_err);
 	keep(stub, run->box_in);
+	keep(stub, run->box_source);
 	keep(stub, run->trees.image);
 	keep(stub, run->trees.workspace);
 	for (size_t i = 0; run->trees.mounts && i < spec->mount_count; i++)
@@ -259,6 +253,7 @@ static void close_box_ends(struct run *run)
 	fd_close(&run->box_out);
 	fd_close(&run->box_err);
 	fd_close(&run->box_in);
+	fd_close(&run->box_source);
 	fd_close(&run->own_caller_fd);
 }
 
@@ -359,7 +354,7 @@ static int prepare(struct run *run, struct husk_error *err)
 	r = run_plan(run, &plan, err);
 	if (r < 0)
 		return r;
-	r = hand_over(run, &plan);
+	r = run_hand_over(run, &plan, &run->block_fd);
 	if (r < 0)
 		return fail(run, STEP_PLAN, r, NULL);
 	fill_stub(run);

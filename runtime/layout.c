@@ -282,7 +282,8 @@ static void add_code(struct plan *plan, const struct box_call *call)
 	if (!call->code)
 		return;
 	plan_dir(plan, "dev/husk", 0755);
-	plan_file(plan, BOX_CODE_PATH + 1, call->code, call->code_size, 0444);
+	plan_file(plan, (call->code_path ? call->code_path : BOX_CODE_PATH) + 1,
+		  call->code, call->code_size, 0444);
 }
 
 bool layout_can_share(const struct box_spec *spec)

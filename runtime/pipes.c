@@ -32,16 +32,33 @@ static int high_pipe(int fds[2])
 
 /* A pipe can be opened again by name (/dev/stdout) by its owner alone: the box's id,
  * where that is not the caller. */
-static int give_pipes(const struct run *run)
+static int give(const struct run *run, int fd)
 {
-	const int fds[] = {run->box_out, run->box_err, run->box_in};
 	const struct ids *ids = &run->spec->ids;
 
-	for (size_t i = 0; ids->foreign && i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (fds[i] >= 0 && fchown(fds[i], ids->uid, ids->gid) < 0)
-			return -errno;
-	}
+	if (ids->foreign && fchown(fd, ids->uid, ids->gid) < 0)
+		return -errno;
 	return 0;
+}
+
+static int give_pipes(const struct run *run)
+{
+	int r = give(run, run->box_out);
+
+	return r < 0 ? r : give(run, run->box_err);
+}
+
+int run_make_input(struct run *run)
+{
+	int pair[2] = {-1, -1}, r = high_pipe(pair);
+
+	if (r < 0)
+		return r;
+	run->box_in = pair[0];
+	run->in = pair[1];
+	if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	return give(run, run->box_in);
 }
 
 int run_make_pipes(struct run *run)
@@ -64,15 +81,10 @@ int run_make_pipes(struct run *run)
 		run->err = pair[0];
 		run->box_err = pair[1];
 	}
-	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY &&
-	    (r = high_pipe(pair)) == 0) {
-		run->box_in = pair[0];
-		run->in = pair[1];
-		if (fcntl(run->in, F_SETFL, O_NONBLOCK) < 0)
-			r = -errno;
-	}
 	if (r == 0)
 		r = give_pipes(run);
+	if (r == 0 && run->call->stdin_kind != BOX_STDIN_EMPTY)
+		r = run_make_input(run);
 	if (r == 0 && (fcntl(run->out, F_SETFL, O_NONBLOCK) < 0 ||
 		       fcntl(run->err, F_SETFL, O_NONBLOCK) < 0))
 		r = -errno;

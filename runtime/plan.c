@@ -291,6 +291,20 @@ uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_cou
 	return plan_array(plan, offsets, (count + 1) * sizeof(*offsets));
 }
 
+void plan_call(struct plan *plan, const struct box_call *call, uint64_t deadline_us)
+{
+	struct wire_call wire = {.deadline_us = deadline_us};
+	uint32_t offset;
+
+	wire.argv = plan_list(plan, call->argv, &wire.argc);
+	wire.envp = plan_list(plan, call->envp, &wire.envc);
+	wire.workdir = plan_string(plan, call->workdir);
+	if (!strchr(call->argv[0], '/'))
+		wire.search = plan_string(plan, call->search);
+	offset = plan_array(plan, &wire, sizeof(wire));
+	plan_header(plan)->call = offset;
+}
+
 int plan_finish(struct plan *plan, struct husk_error *err)
 {
 	uint32_t ops = plan_array(plan, plan->ops, plan->op_count * sizeof(*plan->ops));

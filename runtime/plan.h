@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "runtime/box.h"
 #include "runtime/steps.h"
 #include "runtime/wire.h"
 
@@ -66,6 +67,10 @@ void plan_overlay(struct plan *plan, const char *path, const char *options);
 void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t flags,
 	     const char *options, unsigned op_flags);
 void plan_restrict(struct plan *plan, uint64_t attributes);
+
+/* The call's part, which comes last. workdir and what call->argv and envp hold is copied;
+ * deadline_us is a time of the monotonic clock. */
+void plan_call(struct plan *plan, const struct box_call *call, uint64_t deadline_us);
 
 /* Hand a NULL-terminated list over; returns the offset of the array and its length. */
 uint32_t plan_list(struct plan *plan, const char *const *list, uint32_t *ret_count);

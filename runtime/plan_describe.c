@@ -169,6 +169,8 @@ static int describe_lockdown(const struct wire_header *h, struct buffer *out)
 int plan_describe(const struct wire_header *h, struct buffer *out)
 {
 	const struct wire_op *ops = (const struct wire_op *)(const void *)text(h, h->ops);
+	const struct wire_call *call =
+	    (const struct wire_call *)(const void *)text(h, h->call);
 	int r = buffer_addf(out, "hostname %s\nloopback %s\n", text(h, h->hostname),
 			    h->loopback ? "own, up" : "the host's");
 
@@ -186,10 +188,10 @@ int plan_describe(const struct wire_header *h, struct buffer *out)
 	if (r == 0)
 		r = describe_lockdown(h, out);
 	if (r == 0)
-		r = buffer_addf(out, "workdir %s\n", text(h, h->workdir));
+		r = buffer_addf(out, "workdir %s\n", text(h, call->workdir));
 	if (r == 0)
-		r = describe_list(h, "env", h->envp, h->envc, out);
+		r = describe_list(h, "env", call->envp, call->envc, out);
 	if (r == 0)
-		r = describe_list(h, "arg", h->argv, h->argc, out);
+		r = describe_list(h, "arg", call->argv, call->argc, out);
 	return r;
 }

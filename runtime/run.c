@@ -35,6 +35,7 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 	run->caller_fd = spec->caller_fd;
 	run->own_caller_fd = run->block_fd = run->channel = run->box_channel = -1;
 	run->out = run->box_out = run->err = run->box_err = run->in = run->box_in = -1;
+	run->source = run->box_source = -1;
 	run->shim_fd = run->stub.init_pidfd = -1;
 	run->begin_us = run_clock();
 	return run;
@@ -63,10 +64,20 @@ static void close_trees(struct run *run)
 
 struct run *run_free(struct run *run)
 {
-	int *const fds[] = {&run->own_caller_fd, &run->block_fd, &run->channel,
-			    &run->box_channel,	 &run->out,	 &run->box_out,
-			    &run->err,		 &run->box_err,	 &run->in,
-			    &run->box_in,	 &run->shim_fd,	 &run->stub.init_pidfd};
+	int *const fds[] = {&run->own_caller_fd,
+			    &run->block_fd,
+			    &run->channel,
+			    &run->box_channel,
+			    &run->out,
+			    &run->box_out,
+			    &run->err,
+			    &run->box_err,
+			    &run->in,
+			    &run->box_in,
+			    &run->source,
+			    &run->box_source,
+			    &run->shim_fd,
+			    &run->stub.init_pidfd};
 
 	if (!run)
 		return NULL;
@@ -91,6 +102,13 @@ void run_failed(struct run *run, uint32_t step, int error, const char *subject)
 	(void)snprintf(outcome->subject, sizeof(outcome->subject), "%s",
 		       subject ? subject : "");
 	failure_words(outcome);
+}
+
+void box_outcome_init(struct box_outcome *outcome, const struct box_call *call)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	outcome->out = BUFFER_INIT(call->discard ? 0 : call->max_output);
+	outcome->err = BUFFER_INIT(call->discard ? 0 : call->max_output);
 }
 
 void box_outcome_deinit(struct box_outcome *outcome)
@@ -154,9 +172,7 @@ int box_run(const struct box_spec *spec, const struct box_call *call,
 	/* A thread that is cancelled in the middle would leave a box without its keeper.
 	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	memset(ret, 0, sizeof(*ret));
-	ret->out = BUFFER_INIT(call->discard ? 0 : call->max_output);
-	ret->err = BUFFER_INIT(call->discard ? 0 : call->max_output);
+	box_outcome_init(ret, call);
 	do {
 		r = run_once(spec, call, ret, err);
 	} while (r == RUN_AGAIN);

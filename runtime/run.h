@@ -37,9 +37,13 @@ struct run {
 	int channel, box_channel;
 	int out, box_out;
 	int err, box_err;
-	int in, box_in;	   /* -1 where the box reads its own /dev/null */
-	int shim_fd;	   /* pidfd of the shim: it ends when the box has ended */
-	uint64_t begin_us; /* monotonic */
+	int in, box_in;		/* -1 where the box reads its own /dev/null */
+	int source, box_source; /* to an interpreter that is held; else -1 */
+	int shim_fd;		/* pidfd of the shim: it ends when the box has ended */
+	uint64_t begin_us;	/* monotonic */
+	bool warm;		/* made ahead of its call, and let go */
+	bool reported;		/* init has: everything else in the box is dead */
+	bool lost;		/* init died without a word */
 	char fd_text[16];
 	char *init_argv[3];
 	struct stub_args stub;
@@ -57,11 +61,15 @@ struct run *run_free(struct run *run);
  * is left. Negative: HUSK_E_*. */
 int run_launch(struct run *run, struct husk_error *err);
 
-/* See it through to its end; the outcome is complete afterwards. */
+/* See it through to its end; the outcome is complete afterwards. A warm run whose init
+ * has reported is left at that: run_bury sees to the rest. */
 void run_supervise(struct run *run);
 
 /* Note what the box used, once; everything in it but init is dead. */
 void run_count(struct run *run);
+
+/* Wait until nothing is left of the box; it is ended where it does not end by itself. */
+void run_bury(struct run *run);
 
 /* End the box at once; run_supervise does the rest. */
 void run_kill(struct run *run);
@@ -71,6 +79,12 @@ void run_abandon(struct run *run);
 
 /* Build the plan of a run. trees and descriptors as they are in run. */
 int run_plan(struct run *run, struct plan *plan, struct husk_error *err);
+
+/* The time of the monotonic clock at which init ends the box by itself. */
+uint64_t run_init_deadline(const struct run *run);
+
+/* Put a finished block into a memfd; 0 or -errno. */
+int run_hand_over(const struct run *run, const struct plan *plan, int *ret_fd);
 
 /* The outcome of a start that failed at `step` with errno `error`. */
 void run_failed(struct run *run, uint32_t step, int error, const char *subject);
@@ -84,6 +98,8 @@ int run_injected(const struct run *run, uint32_t step);
 int run_make_pipes(struct run *run);
 /* Tell init which control groups to join (struct wire_joins); 0 or -errno. */
 int run_send_joins(const struct run *run, uint64_t nproc);
+/* The pipe for standard input alone. */
+int run_make_input(struct run *run);
 
 /* Microseconds of the monotonic clock. */
 uint64_t run_clock(void);

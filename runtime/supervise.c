@@ -88,11 +88,25 @@ static void set_watch(struct pollfd *fds, const struct run *run,
 	fds[WATCH_RESIZE].fd = call->terminal ? call->resize_fd : -1;
 }
 
+/* For a box that is not waited for to its very end; wait(2) tells the rest more. */
+static void note_usage(const struct run *run, const struct wire_report *report)
+{
+	struct rusage *usage = &run->outcome->rusage;
+
+	if (!run->warm)
+		return;
+	usage->ru_utime.tv_sec = (time_t)(report->cpu_us / 1000000);
+	usage->ru_utime.tv_usec = (suseconds_t)(report->cpu_us % 1000000);
+	usage->ru_maxrss = (long)report->largest_kib;
+}
+
 static void note_report(struct run *run, const struct wire_report *report)
 {
 	struct box_outcome *outcome = run->outcome;
 	char subject[sizeof(report->subject)];
 
+	run->reported = true;
+	note_usage(run, report);
 	switch (report->message) {
 	case WIRE_FAILED:
 		memcpy(subject, report->subject, sizeof(subject));
@@ -207,6 +221,7 @@ static void note_lost(struct run *run)
 		run_failed(run, run->stub.step, run->stub.error, NULL);
 		return;
 	}
+	run->lost = true;
 	if (progress.started) {
 		outcome->end = BOX_LOST;
 		outcome->started = true;
@@ -385,6 +400,17 @@ static void note_progress(struct run *run)
 					   sizeof(outcome->denied_call));
 }
 
+/* A box that was ended has reported while nobody listened. */
+static void take_late_usage(struct run *run)
+{
+	struct wire_report report;
+	CLEANUP_FD int fd = -1;
+
+	if (run->warm && run->channel >= 0 &&
+	    receive(run->channel, &report, &fd) == (ssize_t)sizeof(report))
+		note_usage(run, &report);
+}
+
 void run_supervise(struct run *run)
 {
 	struct streams streams;
@@ -401,7 +427,34 @@ void run_supervise(struct run *run)
 		ask_end(run);
 	else if (run->outcome->end == BOX_ENDED && run->outcome->started)
 		run_count(run); /* while the kernel takes init's mounts down */
-	reap(run, &streams, kill_it);
+	if (run->warm && run->reported) {
+		/* Who could still write is dead: what is in the pipes is all. */
+		streams_take(&streams, 1, DRAIN);
+		streams_take(&streams, 2, DRAIN);
+	} else {
+		reap(run, &streams, kill_it);
+		take_late_usage(run);
+	}
 	note_progress(run);
 	streams_deinit(&streams);
+}
+
+void run_bury(struct run *run)
+{
+	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
+	siginfo_t info = {0};
+	uint64_t kill_at = run_clock() + ASK_MS * 1000;
+
+	if (run->shim_fd < 0)
+		return;
+	while (poll(&shim, 1, KILL_RETRY_MS) <= 0) {
+		struct pollfd init = {.fd = run->stub.init_pidfd, .events = POLLIN};
+
+		if (init.fd >= 0 && poll(&init, 1, 0) > 0)
+			end_shim(run);
+		else if (run_clock() >= kill_at)
+			run_kill(run);
+	}
+	(void)waitid(P_PIDFD, (id_t)run->shim_fd, &info, WEXITED | __WALL);
+	end_orphan(run);
 }

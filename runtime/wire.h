@@ -12,6 +12,21 @@
  * how far the start came even where init was killed. The final report goes over the
  * channel, a SOCK_SEQPACKET pair that is close-on-exec on both sides. The workload never
  * holds the plan or the channel.
+ *
+ * What the box is (mounts, filter, ids, limits) and what one call wants of it (program,
+ * variables, working directory, input, deadline) are two parts: struct wire_header and
+ * struct wire_call. Usually both are in the plan. A box that is made ahead of its call
+ * comes in one of two forms:
+ *
+ *	parked	the plan has no call. Init does all that needs none, says WIRE_PARKED and
+ *		waits. WIRE_GO brings the call: a second block of the same format, in a
+ *		memfd, and the reading end of a pipe where there is input.
+ *	held	the plan has a call, an interpreter that starts, and then waits for its
+ *		source on a socket of its own (descriptor 3); init never sees the source.
+ *		WIRE_GO brings the deadline.
+ *
+ * Nothing in these messages depends on which process of the owner sends them: the box is
+ * whoever's holds the channel, the streams' other ends and the plan.
  */
 #ifndef RUNTIME_WIRE_H
 #define RUNTIME_WIRE_H
@@ -100,27 +115,33 @@ struct wire_progress {
 	uint32_t denied_nr, denied_arch; /* the first of these calls */
 };
 
+/* What a call decides. Offsets are those of the block that it lies in. */
+struct wire_call {
+	uint64_t deadline_us; /* monotonic clock: init ends the box then by itself */
+	uint32_t argv,
+	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
+	uint32_t envp, envc;
+	uint32_t search; /* PATH of the box, or 0: argv[0] is a path */
+	uint32_t workdir;
+};
+
 struct wire_header {
 	uint32_t magic;
 	uint32_t size; /* of the whole block */
 	struct wire_progress progress;
 	int32_t channel_fd, caller_fd; /* caller_fd: a pidfd of the calling process */
 	int32_t stdin_fd, stdout_fd, stderr_fd; /* stdin_fd -1: the box's /dev/null */
+	int32_t source_fd; /* held: the program gets it as descriptor 3; else -1 */
 	uint32_t terminal; /* 1: a terminal of the box's own instead of the three */
 	uint32_t rows, columns;
-	uint32_t joins;	      /* 1: a struct wire_joins comes first on the channel */
-	uint32_t foreign;     /* 1: take the ids below, which are not the caller's */
-	uint32_t uid, gid;    /* in the box */
-	uint32_t loopback;    /* 1: bring lo up */
-	uint64_t deadline_us; /* monotonic clock: init ends the box then by itself */
-	uint32_t killable;    /* 1: give up the caller's protection from the OOM killer */
-	uint32_t part;	      /* enum wire_part */
+	uint32_t joins;	   /* 1: a struct wire_joins comes first on the channel */
+	uint32_t foreign;  /* 1: take the ids below, which are not the caller's */
+	uint32_t uid, gid; /* in the box */
+	uint32_t loopback; /* 1: bring lo up */
+	uint32_t killable; /* 1: give up the caller's protection from the OOM killer */
+	uint32_t part;	   /* enum wire_part */
 	uint32_t ops, op_count;
-	uint32_t argv,
-	    argc; /* offset of an array of uint64_t that holds offsets, NULL-ended */
-	uint32_t envp, envc;
-	uint32_t search; /* PATH of the box, or 0: argv[0] is a path */
-	uint32_t workdir;
+	uint32_t call; /* offset of a struct wire_call; 0: the box is to be parked */
 	uint32_t hostname;
 	uint32_t filter, filter_count,
 	    filter_plain;	 /* sock_filter array; plain: without notify */
@@ -148,6 +169,23 @@ enum wire_message {
 	WIRE_LATE = 4,	     /* init's own deadline passed and it ended the box */
 	WIRE_TERMINAL = 5,   /* comes with the descriptor of the terminal's master side */
 	WIRE_NAMESPACES = 6, /* comes with a template's user and mount namespace */
+	WIRE_PARKED = 7,     /* only the call is missing */
+};
+
+/* What the library asks of init; anything else on the channel, and its end, is WIRE_END.
+ */
+enum wire_order {
+	WIRE_END = 1, /* end the box; what it used is reported */
+	WIRE_GO = 2,  /* the call has begun */
+	/* held: the interpreter waits. What it has used by now is not the call's, and
+	 * there is no deadline until there is a call. */
+	WIRE_HOLD = 3,
+};
+
+struct wire_request {
+	uint32_t order;
+	uint32_t input;	      /* WIRE_GO, parked: 1 where a pipe comes as well */
+	uint64_t deadline_us; /* WIRE_GO, held */
 };
 
 struct wire_report {
@@ -157,6 +195,8 @@ struct wire_report {
 	int32_t status;	       /* WIRE_ENDED: raw wait status of the main process */
 	uint32_t filter_kills; /* 1: no listener, the filter kills by itself */
 	uint32_t found;	       /* WIRE_NO_PROGRAM: 1 where the file is there */
+	uint64_t cpu_us;       /* WIRE_ENDED, WIRE_LATE: used by all that init reaped */
+	uint64_t largest_kib;  /* the same: resident size of the largest process */
 	char subject[232]; /* WIRE_FAILED: what the step was about, NUL-ended, maybe empty
 			    */
 };

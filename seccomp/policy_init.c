@@ -10,7 +10,7 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 
-enum { STDERR_RIGHT = 2 };
+enum { SOURCE_RIGHT = 3 };
 
 #define AT_MOST(a, v)                                         \
 	{                                                     \
@@ -19,7 +19,7 @@ enum { STDERR_RIGHT = 2 };
 
 static const struct seccomp_row rows[] = {
     PASS("clock_gettime", "the time that is left"),
-    PASS_IF("close", "the streams, once the program has them", AT_MOST(0, STDERR_RIGHT)),
+    PASS_IF("close", "the streams, once the program has them", AT_MOST(0, SOURCE_RIGHT)),
     PASS("exit_group", "the end"),
     PASS("faccessat", "is there a program that could not be executed?"),
     PASS_IF("futex", "waits until the program is executed", IS(1, FUTEX_WAIT)),
@@ -27,7 +27,7 @@ static const struct seccomp_row rows[] = {
     PASS_IF("ioctl", "receives denied calls", IS(1, SECCOMP_IOCTL_NOTIF_RECV)),
     PASS_IF("kill", "ends what made one, and all at the end", IS(1, SIGKILL)),
     PASS("ppoll", "waits for whatever happens"),
-    PASS("read", "takes the signals that say a child has ended"),
+    PASS("read", "takes the signals that say a child has ended, and requests"),
     PASS("restart_syscall", "the kernel's own, after it was stopped"),
     PASS("sendto", "reports"),
     PASS_IF("tgkill", "is a task one of the main process's?", IS(2, 0)),

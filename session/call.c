@@ -10,6 +10,8 @@
 #include "session/languages.h"
 #include "session/result.h"
 #include "session/session.h"
+#include "session/spare_code.h"
+#include "session/spares.h"
 
 enum {
 	CODE_INLINE = 100 << 10, /* below the kernel's bound on one argument */
@@ -141,16 +143,70 @@ static void explain_exec(struct husk_result *result, const char *program,
 		(void)buffer_addf(&outcome->err, "husk: %s\n", result->exec_error);
 }
 
-static int run_box(struct husk_session *session, const struct box_call *box_call,
-		   bool skip_files, struct husk_result *result, struct husk_error *err)
+/* What is to be run: a program; for source code also the interpreter that may wait for
+ * it, and the source as that takes it. */
+struct job {
+	struct box_call call;
+	bool skip_files;
+	enum spare_kind kind;
+	const char *code;
+	size_t code_size;
+};
+
+/* A box that is ready, whatever has become of it. 0: the job is done in it; 1: nothing of
+ * it has been run. */
+static int run_in_spare(struct husk_session *session, const struct job *job,
+			enum spare_kind kind, struct husk_result *result,
+			struct husk_error *err)
 {
+	struct box_call call = job->call;
+	struct spare_slot *slot;
+	int r;
+
+	if (call.terminal || call.stdin_kind == BOX_STDIN_FD || call.code)
+		return 1;
+	slot = spares_take(session->spares, kind);
+	if (!slot)
+		return 1;
+	if (kind != SPARE_PROGRAM) {
+		call.code = job->code;
+		call.code_size = job->code_size;
+	}
+	r = box_spare_run(slot->box, &call, &result->outcome, err);
+	spares_return(session->spares, slot);
+	if (r == 0)
+		result->spare =
+		    kind == SPARE_PROGRAM ? HUSK_SPARE_PROGRAM : HUSK_SPARE_INTERPRETER;
+	return r;
+}
+
+/* The best that is there. */
+static int run_anywhere(struct husk_session *session, const struct job *job,
+			struct husk_result *result, struct husk_error *err)
+{
+	int r = 1;
+
+	if (job->kind != SPARE_PROGRAM)
+		r = run_in_spare(session, job, job->kind, result, err);
+	if (r > 0)
+		r = run_in_spare(session, job, SPARE_PROGRAM, result, err);
+	if (r > 0)
+		r = box_run(&session->spec, &job->call, &result->outcome, err);
+	return r;
+}
+
+static int run_box(struct husk_session *session, const struct job *job,
+		   struct husk_result *result, struct husk_error *err)
+{
+	const struct box_call *box_call = &job->call;
+	bool skip_files = job->skip_files;
 	struct diff_call diff = DIFF_CALL_INIT;
 	int r = 0;
 
 	if (!skip_files)
 		r = diff_begin(&session->diff, &diff, err);
 	if (r == 0)
-		r = box_run(&session->spec, box_call, &result->outcome, err);
+		r = run_anywhere(session, job, result, err);
 	session_remove_leftovers(session);
 	if (r < 0) {
 		diff_cancel(&session->diff, &diff);
@@ -164,15 +220,15 @@ static int run_box(struct husk_session *session, const struct box_call *box_call
 	return diff_end(&session->diff, &diff, &result->changes, err);
 }
 
-static int run_checked(struct husk_session *session, const struct box_call *box_call,
-		       bool skip_files, husk_result **ret_result, struct husk_error *err)
+static int run_checked(struct husk_session *session, const struct job *job,
+		       husk_result **ret_result, struct husk_error *err)
 {
 	husk_result *result = calloc(1, sizeof(*result));
 	int r;
 
 	if (!result)
 		return error_oom(err, "result");
-	r = run_box(session, box_call, skip_files, result, err);
+	r = run_box(session, job, result, err);
 	if (r < 0)
 		husk_result_free(result);
 	else
@@ -218,32 +274,35 @@ int husk_session_run(husk_session *session, const char *const argv[],
 		     const struct husk_call *call, husk_result **ret_result,
 		     struct husk_error *err)
 {
-	struct box_call box_call;
+	struct job job = {.kind = SPARE_PROGRAM};
 	struct husk_call known;
 	int r = session_enter(session, err);
 
 	if (r < 0)
 		return r;
-	r = prepare(session, argv, call, &known, &box_call, err);
-	if (r == 0)
-		r = run_checked(session, &box_call, known.skip_files != 0, ret_result,
-				err);
+	r = prepare(session, argv, call, &known, &job.call, err);
+	if (r == 0) {
+		job.skip_files = known.skip_files != 0;
+		spares_note(session->spares, job.kind);
+		r = run_checked(session, &job, ret_result, err);
+		spares_wake(session->spares);
+	}
 	session_leave(session);
 	return r;
 }
 
 /* Try the language's programs in order; the first that the box has decides. */
 static int run_language(struct husk_session *session, const struct language *language,
-			struct box_call *box_call, const char **argv, bool skip_files,
-			husk_result **ret_result, struct husk_error *err)
+			struct job *job, const char **argv, husk_result **ret_result,
+			struct husk_error *err)
 {
 	for (size_t i = 0; language->programs[i]; i++) {
 		husk_result *result = NULL;
 		int r;
 
 		argv[0] = language->programs[i];
-		box_call->argv = argv;
-		r = run_checked(session, box_call, skip_files, &result, err);
+		job->call.argv = argv;
+		r = run_checked(session, job, &result, err);
 		if (r < 0)
 			return r;
 		if (result->outcome.end != BOX_NO_PROGRAM || result->outcome.found ||
@@ -255,6 +314,7 @@ static int run_language(struct husk_session *session, const struct language *lan
 			return 0;
 		}
 		husk_result_free(result);
+		job->kind = SPARE_PROGRAM;
 	}
 	return error_set(err, HUSK_E_INVALID, "language", "no program is known for it");
 }
@@ -286,6 +346,25 @@ static bool begins_with_mark(const char *code, size_t size)
 	return size >= sizeof(mark) - 1 && memcmp(code, mark, sizeof(mark) - 1) == 0;
 }
 
+/* Which spare could take this source. What the session is used for is noted also where
+ * this call is an exception. */
+static enum spare_kind kind_of(struct husk_session *session,
+			       const struct language *language,
+			       const struct husk_call *call, const struct job *job,
+			       bool inline_code)
+{
+	enum spare_kind kind = spare_code_kind(language->name);
+
+	if (!session->spares)
+		return SPARE_PROGRAM;
+	if (kind != SPARE_PROGRAM &&
+	    (!spare_code_allowed(session, kind) || !inline_code ||
+	     !spare_code_fits(call, job->code, job->code_size)))
+		kind = SPARE_PROGRAM;
+	spares_note(session->spares, kind);
+	return kind;
+}
+
 int husk_session_run_code(husk_session *session, const char *language, const char *code,
 			  size_t size, const struct husk_call *call,
 			  husk_result **ret_result, struct husk_error *err)
@@ -293,7 +372,7 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 	CLEANUP_FREE char *text = NULL;
 	const struct language *row = NULL;
 	const char *argv[4] = {NULL};
-	struct box_call box_call;
+	struct job job = {.kind = SPARE_PROGRAM, .code = code, .code_size = size};
 	struct husk_call known;
 	int r = session_enter(session, err);
 
@@ -312,13 +391,15 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 	if (r == 0) {
 		argv[1] = row->option;
 		argv[2] = text ? text : row->from_file;
-		make_call(session, argv, &known, &box_call);
+		make_call(session, argv, &known, &job.call);
+		job.skip_files = known.skip_files != 0;
+		job.kind = kind_of(session, row, &known, &job, text != NULL);
 		if (!text) {
-			box_call.code = code;
-			box_call.code_size = size;
+			job.call.code = code;
+			job.call.code_size = size;
 		}
-		r = run_language(session, row, &box_call, argv, known.skip_files != 0,
-				 ret_result, err);
+		r = run_language(session, row, &job, argv, ret_result, err);
+		spares_wake(session->spares);
 	}
 	session_leave(session);
 	return r;

@@ -189,6 +189,11 @@ int husk_result_file_change(const husk_result *result, size_t index)
 	return listing_at(result->changes, index)->change;
 }
 
+int husk_result_spare(const husk_result *result)
+{
+	return result ? result->spare : HUSK_SPARE_NONE;
+}
+
 int husk_result_files_complete(const husk_result *result)
 {
 	return !result || husk_listing_complete(result->changes);

@@ -11,6 +11,7 @@
 struct husk_result {
 	struct box_outcome outcome;
 	struct verdict verdict;
+	int spare;	       /* enum husk_spare */
 	husk_listing *changes; /* NULL: none known */
 	char exec_error[512];  /* "" where a program ran */
 	char hint[512];

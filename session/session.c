@@ -11,9 +11,11 @@
 
 #include "base/fd.h"
 #include "session/files.h"
+#include "session/spares.h"
 
 static void release(struct husk_session *session, struct husk_error *err)
 {
+	session->spares = spares_free(session->spares);
 	box_spec_deinit(&session->spec);
 	image_root_deinit(&session->root);
 	diff_deinit(&session->diff);
@@ -90,6 +92,11 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 	}
 	diff_deinit(&session->diff);
 	diff_init(&session->diff, session->workspace.fd);
+	r = spares_new(session, &session->spares, err);
+	if (r < 0) {
+		release(session, NULL);
+		return r;
+	}
 	*ret_session = session;
 	return 0;
 }
@@ -149,6 +156,19 @@ husk_session *husk_session_close(husk_session *session)
 	session_remove_leftovers(session);
 	release(session, NULL);
 	return NULL;
+}
+
+void husk_session_spares(husk_session *session, struct husk_spares *ret)
+{
+	struct husk_spares full = {0};
+	size_t size = ret->size < sizeof(full) ? ret->size : sizeof(full);
+
+	if (session && session_enter(session, NULL) == 0) {
+		spares_count(session->spares, &full);
+		session_leave(session);
+	}
+	full.size = ret->size;
+	memcpy(ret, &full, size);
 }
 
 const char *husk_session_workspace(const husk_session *session)

@@ -36,6 +36,7 @@ struct husk_session {
 	bool workdir_given;	/* the caller named a working directory */
 	_Atomic enum leftovers leftovers;
 	struct box_spec spec;
+	struct spares *spares; /* session/spares.h; NULL: none are kept */
 };
 
 /* Fill in the parts of spec that options decide: root, mounts, user, filter, caps.

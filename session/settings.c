@@ -150,9 +150,8 @@ static int check_numbers(const struct husk_options *o, struct husk_error *err)
 	if (r == 0 && (o->pull < HUSK_PULL_MISSING || o->pull > HUSK_PULL_ALWAYS))
 		r = error_set(err, HUSK_E_INVALID, "pull",
 			      "%d is none of missing, never and always", o->pull);
-	if (r == 0 && o->reserved_too != 0)
-		r = error_set(err, HUSK_E_INVALID, "options",
-			      "a reserved member is not 0");
+	if (r == 0 && o->prewarm)
+		r = check_range("prewarm", o->prewarm, 1, HUSK_PREWARM_MAX, "boxes", err);
 	return r;
 }
 
@@ -185,6 +184,9 @@ int settings_init(const struct husk_options *options, struct settings *ret,
 		if (!ret->workdir)
 			r = error_oom(err, "workdir");
 	}
+	if (r == 0)
+		r = settings_preload(options, ret, err);
+	ret->prewarm = options->prewarm;
 	ret->timeout_us =
 	    (options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS) * 1000;
 	ret->max_output =
@@ -199,6 +201,9 @@ void settings_deinit(struct settings *settings)
 	for (size_t i = 0; settings->env && settings->env[i]; i++)
 		free(settings->env[i]);
 	free(settings->env);
+	for (size_t i = 0; settings->preload && settings->preload[i]; i++)
+		free(settings->preload[i]);
+	free(settings->preload);
 	free(settings->workdir);
 	memset(settings, 0, sizeof(*settings));
 }

@@ -24,6 +24,8 @@ struct settings {
 	const char *search; /* PATH, in env */
 	uint64_t timeout_us;
 	uint64_t max_output;
+	unsigned prewarm;
+	char **preload; /* heap, NULL-terminated; NULL: none */
 };
 
 /* Bring an options struct of any age to this version: *ret is filled up with zeros.
@@ -47,6 +49,9 @@ int settings_init(const struct husk_options *options, struct settings *ret,
 /* The variables alone: env, env_count, search. */
 int settings_env(const char *const *env, struct settings *settings,
 		 struct husk_error *err);
+/* The modules to preload. */
+int settings_preload(const struct husk_options *options, struct settings *settings,
+		     struct husk_error *err);
 void settings_deinit(struct settings *settings);
 
 /* What an image says comes under what the caller says: env is the image's Env, home the

@@ -18,6 +18,7 @@
 #include "session/deps.h"
 #include "session/setup_cache.h"
 #include "session/setup_key.h"
+#include "session/spares.h"
 
 #define DEFAULT_CACHE (UINT64_C(4) << 30)
 #define MIN_MEMORY    (UINT64_C(1) << 20)
@@ -72,6 +73,7 @@ static int show(struct husk_session *session, int deps, struct husk_error *err)
 
 	if (r < 0)
 		return r;
+	spares_hold(session->spares);
 	pthread_mutex_lock(&session->lock);
 	if (session->running == 1) {
 		source_deinit(&mount->source);
@@ -79,6 +81,7 @@ static int show(struct husk_session *session, int deps, struct husk_error *err)
 		r = 1;
 	}
 	pthread_mutex_unlock(&session->lock);
+	spares_renew(session->spares);
 	if (r == 0)
 		source_deinit(&made);
 	return r;
@@ -299,6 +302,9 @@ int husk_session_setup(husk_session *session, const char *command,
 		r = deps_open(session->workspace.fd, &setup.deps, err);
 	if (r == 0)
 		r = run_setup(&setup, &cached, err);
+	/* What waits has perhaps read what is another now. */
+	spares_hold(session->spares);
+	spares_renew(session->spares);
 	fd_close(&setup.deps);
 	setup_command_deinit(&setup.command);
 	session_leave(session);

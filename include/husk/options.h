@@ -24,6 +24,9 @@
 extern "C" {
 #endif
 
+/** The largest husk_options.prewarm. */
+#define HUSK_PREWARM_MAX 256
+
 /** For memory_bytes, pids and cpu_milli: no cap, said explicitly. */
 #define HUSK_UNLIMITED UINT64_MAX
 
@@ -97,10 +100,14 @@ struct husk_options {
 	int32_t pull;		     /**< enum husk_pull */
 	int32_t deps_readonly; /**< 1: no box but that of a setup (husk/setup.h) may write
 				* to /workspace/.deps */
-	int32_t reserved_too;  /**< 0 */
+	uint32_t prewarm;      /**< boxes kept ready for the next calls, at most
+				* HUSK_PREWARM_MAX (docs/WARM.md); 0: none */
 	const struct husk_image_options *images; /**< where the image is kept and comes
 						  * from; used while the session is
 						  * opened; NULL: all defaults */
+	const char *const *preload; /**< Python modules that a waiting interpreter has
+				     * imported already, dotted names, NULL-terminated;
+				     * only with prewarm; NULL: none */
 };
 
 /** Where a call's standard input comes from. */

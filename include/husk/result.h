@@ -173,6 +173,20 @@ HUSK_API int husk_result_file_change(const husk_result *result, size_t index);
  */
 HUSK_API int husk_result_files_complete(const husk_result *result);
 
+/** What a call ran in. */
+enum husk_spare {
+	HUSK_SPARE_NONE = 0,	   /**< a box made for it */
+	HUSK_SPARE_PROGRAM = 1,	   /**< one that was ready for any program */
+	HUSK_SPARE_INTERPRETER = 2 /**< one whose interpreter waited for source code */
+};
+
+/**
+ * Which kind of box the call ran in (husk_options.prewarm): enum husk_spare.
+ *
+ * Ownership: a value. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_result_spare(const husk_result *result);
+
 /**
  * The whole result as one JSON object (UTF-8, no newline, NUL-terminated). Bytes that are
  * not UTF-8 become U+FFFD, and then stdout_b64 or stderr_b64 hold them exactly.

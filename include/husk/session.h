@@ -120,6 +120,27 @@ HUSK_API int husk_session_read(husk_session *session, const char *path,
 			       uint64_t max_bytes, void **ret_data, size_t *ret_size,
 			       struct husk_error *err) HUSK_CHECKED;
 
+/** The boxes that a session keeps ready (husk_options.prewarm), at one moment. */
+struct husk_spares {
+	size_t size;	       /**< sizeof(struct husk_spares), set by the caller */
+	uint32_t wanted;       /**< how many there are to be */
+	uint32_t starting;     /**< being made */
+	uint32_t programs;     /**< ready for any program */
+	uint32_t interpreters; /**< ready for source code */
+	uint64_t memory_bytes; /**< what the processes of the ready ones have to
+				* themselves; the kernel's own part is not counted */
+	char trouble[512];     /**< why the last one could not be made, or which module to
+				* preload it could not import; "" where all is well */
+};
+
+/**
+ * How many boxes wait for their call, and what they cost. All zero in a session without
+ * prewarm, and in a process that inherited the session by fork.
+ *
+ * Ownership: plain data of the caller's. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API void husk_session_spares(husk_session *session, struct husk_spares *ret);
+
 /** A listing of workspace files; opaque. */
 typedef struct husk_listing husk_listing;
 

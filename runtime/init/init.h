@@ -22,7 +22,13 @@
 #include "runtime/wire.h"
 
 struct init {
-	struct wire_header *plan; /* the block: header, operations, pool */
+	struct wire_header *plan;	/* the block: header, operations, pool */
+	struct wire_header *call_block; /* where the call's strings lie: the plan, or what
+					 * came later */
+	struct wire_call *call;		/* in call_block; NULL while the box is parked */
+	uint64_t deadline_us;		/* monotonic clock */
+	uint64_t used_us;		/* CPU time that is not the call's */
+	uint64_t reaped_us, largest_kib; /* of all that was reaped */
 	int carrier_fd;	 /* root directory of the tmpfs that carries the new root */
 	int root_fd;	 /* the new root */
 	int signal_fd;	 /* SIGCHLD */
@@ -43,8 +49,9 @@ void text_copy(char *to, size_t capacity, const char *text);
 int text_number(const char *text);
 
 /* -- report.c ----------------------------------------------------------------------- */
-/* The string at an offset of the plan. */
+/* The string at an offset of the plan, and of the block that the call lies in. */
 const char *plan_text(const struct init *init, uint32_t offset);
+const char *call_text(const struct init *init, uint32_t offset);
 /* Note which step is being done, for the library to see where init is killed. In test
  * builds: returns the negative errno that the plan wants to be injected here, else 0. */
 long step_begin(struct init *init, uint32_t step);
@@ -103,6 +110,18 @@ void lock_to_root(struct init *init);
 /* Make the terminal of the box's own where the plan wants one, hand its master side to
  * the caller, and let it be the standard streams. */
 void terminal_open(struct init *init);
+
+/* -- park.c ------------------------------------------------------------------------- */
+/* Map a block of the wire format, whose descriptor is closed then; NULL where it is not
+ * one. */
+struct wire_header *park_map(int fd);
+/* Note where the call lies in a block. */
+void park_adopt(struct init *init, struct wire_header *block);
+/* Where the plan has no call: wait for it. Ends the box where none will come. */
+void park_wait(struct init *init);
+/* Something is on the channel of a box that has its program. Returns 1 where it is to be
+ * ended. */
+int park_obey(struct init *init);
 
 /* -- workload.c --------------------------------------------------------------------- */
 /* Default dispositions, for init and for what it starts: the caller's are inherited, and

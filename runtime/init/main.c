@@ -13,31 +13,20 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 
 enum { KERNEL_SIGSET = 8 };
 
 /* The block is a memfd whose number is our only argument. */
 static void read_plan(struct init *init, const char *fd_text)
 {
-	struct wire_header *plan;
 	int fd = text_number(fd_text);
-	long size, at;
 
-	if (fd < 0)
+	init->plan = fd < 0 ? NULL : park_map(fd);
+	if (!init->plan)
 		init_exit(2);
-	size = raw3(SYS_lseek, fd, 0, 2 /* SEEK_END */);
-	if (size < (long)sizeof(*plan))
-		init_exit(2);
-	at = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at < 0)
-		init_exit(2);
-	plan = (struct wire_header *)at;
-	if (plan->magic != WIRE_MAGIC || plan->size != (uint64_t)size)
-		init_exit(2);
-	init->plan = plan;
 	(void)STEP(init, STEP_READ_PLAN, NULL, 0);
-	(void)raw1(SYS_close, fd);
+	if (init->plan->call)
+		park_adopt(init, init->plan);
 }
 
 /* Until now root's processes have root's id, which the namespace does not know. The
@@ -138,6 +127,8 @@ void init_main(long *stack)
 	lock_capabilities(&init);
 	lock_privileges(&init);
 	terminal_open(&init);
+	if (!init.call)
+		park_wait(&init);
 	workload_place_stdio(&init);
 	workload_start(&init);
 	watch_until_end(&init);

@@ -8,6 +8,11 @@ const char *plan_text(const struct init *init, uint32_t offset)
 	return (const char *)init->plan + offset;
 }
 
+const char *call_text(const struct init *init, uint32_t offset)
+{
+	return (const char *)init->call_block + offset;
+}
+
 long step_injected(const struct init *init, uint32_t step)
 {
 #ifdef HUSK_TEST_HOOKS

@@ -10,11 +10,13 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum {
 	KERNEL_SIGSET = 8,
 	CLOCK_MONOTONIC_ID = 1, /* CLOCK_MONOTONIC */
+	WHILE_S = 3600,		/* without a deadline: any time will do */
 };
 
 struct span {
@@ -47,14 +49,27 @@ static void answer(struct init *init)
 	(void)raw2(SYS_kill, request.pid, SIGKILL);
 }
 
+/* A child's use holds that of its own children, as far as it waited for them. */
+static void count(struct init *init, const struct rusage *usage)
+{
+	uint64_t largest = (uint64_t)usage->ru_maxrss;
+
+	init->reaped_us +=
+	    (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	    (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+	if (largest > init->largest_kib)
+		init->largest_kib = largest;
+}
+
 /* Returns the main process's wait status, or -1 while it lives. Where nothing is left to
  * reap, *left is 0. */
 static int reap(struct init *init, long options, int *left)
 {
 	int status = 0, main_status = -1;
+	struct rusage usage;
 
 	for (;;) {
-		long pid = raw4(SYS_wait4, -1, &status, options | __WALL, NULL);
+		long pid = raw4(SYS_wait4, -1, &status, options | __WALL, &usage);
 
 		if (pid == -EINTR)
 			continue;
@@ -62,6 +77,7 @@ static int reap(struct init *init, long options, int *left)
 			*left = pid == 0;
 			return main_status;
 		}
+		count(init, &usage);
 		if (pid == init->main_pid)
 			main_status = status;
 	}
@@ -79,6 +95,9 @@ static _Noreturn void finish(struct init *init, uint32_t message, int status)
 	report.message = message;
 	report.status = status;
 	report.filter_kills = init->filter_kills;
+	report.cpu_us =
+	    init->reaped_us > init->used_us ? init->reaped_us - init->used_us : 0;
+	report.largest_kib = init->largest_kib;
 	report_send(init, &report);
 	init_exit(0);
 }
@@ -92,9 +111,14 @@ static long time_left(const struct init *init, struct span *ret)
 
 	(void)raw2(SYS_clock_gettime, CLOCK_MONOTONIC_ID, &now);
 	now_us = (uint64_t)now.s * 1000000 + (uint64_t)now.ns / 1000;
-	if (now_us >= init->plan->deadline_us)
+	if (init->deadline_us == UINT64_MAX) {
+		ret->s = WHILE_S;
+		ret->ns = 0;
+		return 1;
+	}
+	if (now_us >= init->deadline_us)
 		return 0;
-	now_us = init->plan->deadline_us - now_us;
+	now_us = init->deadline_us - now_us;
 	ret->s = (int64_t)(now_us / 1000000);
 	ret->ns = (int64_t)(now_us % 1000000 * 1000);
 	return 1;
@@ -127,9 +151,9 @@ void watch_until_end(struct init *init)
 		/* The caller is gone: so is the box. */
 		if (fds[1].revents)
 			init_exit(1);
-		/* Anything on the channel means: end the box. Ended from here, its
-		 * processes are reaped by us and their CPU time is counted. */
-		if (fds[3].revents)
+		/* Ended from here, its processes are reaped by us and their CPU time is
+		 * counted. */
+		if (fds[3].revents && park_obey(init))
 			finish(init, WIRE_ENDED, SIGKILL);
 		if (fds[2].revents & POLLIN)
 			answer(init);

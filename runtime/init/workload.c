@@ -23,6 +23,7 @@
 enum {
 	STDIN_RIGHT = 0,
 	STDERR_RIGHT = 2,
+	SOURCE_RIGHT = 3, /* of an interpreter that is held */
 	KERNEL_SIGSET = 8,
 	SIGNALS = 64,
 	PATH_LIMIT = 4096,
@@ -41,15 +42,17 @@ void workload_place_stdio(struct init *init)
 {
 	struct wire_header *plan = init->plan;
 	int *mine[] = {&plan->channel_fd, &plan->caller_fd, &init->signal_fd,
-		       &plan->stdin_fd,	  &plan->stdout_fd, &plan->stderr_fd};
+		       &plan->stdin_fd,	  &plan->stdout_fd, &plan->stderr_fd,
+		       &plan->source_fd};
 	long fd;
 
-	/* Whatever sits on 0, 1 or 2 makes room first. */
+	/* Whatever sits where the workload's are to be makes room first. */
 	for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++) {
-		if (*mine[i] < 0 || *mine[i] > STDERR_RIGHT)
+		if (*mine[i] < 0 || *mine[i] > SOURCE_RIGHT)
 			continue;
-		*mine[i] = (int)STEP(init, STEP_STDIO, NULL,
-				     raw3(SYS_fcntl, *mine[i], F_DUPFD_CLOEXEC, 3));
+		*mine[i] = (int)STEP(
+		    init, STEP_STDIO, NULL,
+		    raw3(SYS_fcntl, *mine[i], F_DUPFD_CLOEXEC, SOURCE_RIGHT + 1));
 	}
 	if (plan->stdin_fd < 0) {
 		fd = STEP(
@@ -57,7 +60,7 @@ void workload_place_stdio(struct init *init)
 		    raw4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0));
 		if (fd <= STDERR_RIGHT)
 			fd = STEP(init, STEP_STDIO, NULL,
-				  raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3));
+				  raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SOURCE_RIGHT + 1));
 		plan->stdin_fd = (int)fd;
 	}
 	(void)STEP(init, STEP_STDIO, NULL, raw3(SYS_dup3, plan->stdin_fd, 0, 0));
@@ -66,6 +69,11 @@ void workload_place_stdio(struct init *init)
 	(void)raw1(SYS_close, plan->stdin_fd);
 	(void)raw1(SYS_close, plan->stdout_fd);
 	(void)raw1(SYS_close, plan->stderr_fd);
+	if (plan->source_fd >= 0) {
+		(void)STEP(init, STEP_STDIO, NULL,
+			   raw3(SYS_dup3, plan->source_fd, SOURCE_RIGHT, 0));
+		(void)raw1(SYS_close, plan->source_fd);
+	}
 }
 
 void workload_default_signals(void)
@@ -181,14 +189,14 @@ static uint32_t exists(const char *search, const char *name)
 
 static const char *search_of(const struct init *init)
 {
-	return init->plan->search ? plan_text(init, init->plan->search) : NULL;
+	return init->call->search ? call_text(init, init->call->search) : NULL;
 }
 
 static _Noreturn void child(struct init *init, struct outcome *outcome)
 {
 	struct wire_header *plan = init->plan;
-	char **argv = (char **)((char *)plan + plan->argv);
-	char **envp = (char **)((char *)plan + plan->envp);
+	char **argv = (char **)((char *)init->call_block + init->call->argv);
+	char **envp = (char **)((char *)init->call_block + init->call->envp);
 	uint64_t none = 0;
 	long r;
 
@@ -214,10 +222,10 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 /* Offsets become pointers: the block is mapped now. */
 static void bind_pointers(struct init *init, uint32_t offset, uint32_t count)
 {
-	uint64_t *at = (uint64_t *)((char *)init->plan + offset);
+	uint64_t *at = (uint64_t *)((char *)init->call_block + offset);
 
 	for (uint32_t i = 0; i < count; i++)
-		at[i] = (uint64_t)(uintptr_t)plan_text(init, (uint32_t)at[i]);
+		at[i] = (uint64_t)(uintptr_t)call_text(init, (uint32_t)at[i]);
 }
 
 /* A child in our memory, on a stack of its own, that tells when it has left it. */
@@ -260,8 +268,8 @@ static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_NO_PROGRAM;
 	report.error = (int32_t)outcome->error;
-	report.found =
-	    exists(search_of(init), *(char **)((char *)init->plan + init->plan->argv));
+	report.found = exists(search_of(init),
+			      *(char **)((char *)init->call_block + init->call->argv));
 	report_send(init, &report);
 	init_exit(1);
 }
@@ -269,10 +277,10 @@ static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
 void workload_start(struct init *init)
 {
 	static struct outcome outcome;
-	const char *workdir = plan_text(init, init->plan->workdir);
+	const char *workdir = call_text(init, init->call->workdir);
 
-	bind_pointers(init, init->plan->argv, init->plan->argc);
-	bind_pointers(init, init->plan->envp, init->plan->envc);
+	bind_pointers(init, init->call->argv, init->call->argc);
+	bind_pointers(init, init->call->envp, init->call->envc);
 	init->listener_fd = -1;
 	(void)STEP(init, STEP_WORKDIR, workdir, enter_workdir(workdir));
 	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init, &outcome));
@@ -283,4 +291,6 @@ void workload_start(struct init *init)
 	/* The streams are the workload's alone now: their end is its end. */
 	for (int fd = STDIN_RIGHT; fd <= STDERR_RIGHT; fd++)
 		(void)raw1(SYS_close, fd);
+	if (init->plan->source_fd >= 0)
+		(void)raw1(SYS_close, SOURCE_RIGHT);
 }

@@ -29,7 +29,7 @@ static const struct {
 	uint64_t good, bad;
 } calls[] = {
     {SYS_clock_gettime, -1, 0, 0},
-    {SYS_close, 0, 2, 3},
+    {SYS_close, 0, 3, 4},
     {SYS_exit_group, -1, 0, 0},
     {SYS_faccessat, -1, 0, 0},
     {SYS_futex, 1, FUTEX_WAIT, FUTEX_REQUEUE},

@@ -65,8 +65,8 @@ class Options(Structure):
                 ("timeout_ms", c_uint64), ("max_output_bytes", c_uint64),
                 ("tmp_bytes", c_uint64), ("limits", c_int32), ("allow_network", c_int32),
                 ("allow_writable_root", c_int32), ("pull", c_int32),
-                ("deps_readonly", c_int32), ("reserved_too", c_int32),
-                ("images", POINTER(ImageOptions))]
+                ("deps_readonly", c_int32), ("prewarm", c_uint32),
+                ("images", POINTER(ImageOptions)), ("preload", POINTER(c_char_p))]
 
 
 OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)

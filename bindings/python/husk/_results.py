@@ -9,15 +9,18 @@ from typing import Any, List, Literal, Optional, Tuple
 
 from . import _library
 
-__all__ = ["ExecutionResult", "FileInfo", "Limits", "SandboxFault", "Usage"]
+__all__ = ["ExecutionResult", "FileInfo", "Limits", "SandboxFault", "Spares",
+           "Usage"]
 
 FaultType = Literal["timeout", "escape_blocked", "oom", "killed", "startup_failed",
                     "cancelled"]
 Change = Literal["created", "modified", "deleted"]
 LimitState = Literal["off", "best-effort", "enforced"]
+Spare = Literal["program", "interpreter"]
 
 _CHANGES: Tuple[Any, ...] = ("", "created", "modified", "deleted")
 _LIMITS: Tuple[Any, ...] = ("off", "best-effort", "enforced")
+_SPARES: Tuple[Any, ...] = (None, "program", "interpreter")
 
 
 @dataclass
@@ -67,6 +70,21 @@ class Limits:
 
 
 @dataclass
+class Spares:
+    """The boxes that a sandbox keeps ready (prewarm), at one moment. programs are ready for
+    any program, interpreters for source code, starting are being made. memory_bytes: what
+    the processes of the ready ones have to themselves. trouble: why the last one could not
+    be made, or which module of preload could not be imported; "" where all is well."""
+
+    wanted: int = 0
+    starting: int = 0
+    programs: int = 0
+    interpreters: int = 0
+    memory_bytes: int = 0
+    trouble: str = ""
+
+
+@dataclass
 class ExecutionResult:
     """The outcome of one call. fault says whether the sandbox acted; exit_code and the
     streams are what the code did. True in a condition where it succeeded."""
@@ -82,6 +100,7 @@ class ExecutionResult:
     usage: Usage = field(default_factory=Usage)
     limits: Limits = field(default_factory=Limits)
     hint: Optional[str] = None
+    spare: Optional[Spare] = None  # what it ran in, where that was ready before the call
     # The exact bytes, kept only where the text does not have them.
     _raw: Tuple[Optional[bytes], Optional[bytes]] = field(default=(None, None), repr=False,
                                                           compare=False)
@@ -158,4 +177,12 @@ def from_library(lib: Any, result: Any) -> ExecutionResult:
                       _LIMITS[lib.husk_result_limit_cpus(result)],
                       _LIMITS[lib.husk_result_limit_pids(result)]),
         hint=_library.text_of(lib.husk_result_hint(result)) or None,
+        spare=_SPARES[lib.husk_result_spare(result)],
         _raw=(raw_out, raw_err))
+
+
+def spares_from_library(lib: Any, session: Any) -> Spares:
+    raw = _library.Spares(size=ctypes.sizeof(_library.Spares))
+    lib.husk_session_spares(session, ctypes.byref(raw))
+    return Spares(raw.wanted, raw.starting, raw.programs, raw.interpreters,
+                  raw.memory_bytes, _library.text_of(raw.trouble))

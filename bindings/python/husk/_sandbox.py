@@ -11,7 +11,8 @@ from typing import (IO, Any, Callable, List, Literal, Mapping, Optional, Sequenc
 
 from . import _images, _library, _settings
 from ._errors import SandboxError
-from ._results import ExecutionResult, FileInfo, from_library, path_text
+from ._results import (ExecutionResult, FileInfo, Spares, from_library, path_text,
+                       spares_from_library)
 from ._session import Cancel, Session
 
 __all__ = ["Sandbox", "run_code"]
@@ -152,6 +153,12 @@ class Sandbox:
     def setup_was_cached(self) -> Optional[bool]:
         """Whether the setup's outcome was taken from the cache; None: there was no setup."""
         return self._setup_was_cached
+
+    @property
+    def spares(self) -> Spares:
+        """The boxes that are kept ready for the next calls, and their memory."""
+        session = self._open_session()
+        return session.brief(lambda: spares_from_library(session.lib, session.pointer))
 
     # -- running ---------------------------------------------------------------------------
 

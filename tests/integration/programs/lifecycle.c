@@ -129,7 +129,7 @@ static void sizes_of_structs(void)
 	EXPECT(husk_session_open(&large.options, &session, &err) == 0);
 	session = husk_session_close(session);
 	large.options.size = sizeof(large.options);
-	large.options.reserved_too = 1;
+	large.options.prewarm = HUSK_PREWARM_MAX + 1;
 	EXPECT(husk_session_open(&large.options, &session, &err) == HUSK_E_INVALID);
 	EXPECT(session == NULL);
 }

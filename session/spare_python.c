@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a Python interpreter waits for its source.
+ *
+ * It is started as any other, python3 -c TEXT, with a TEXT that is a long comment; and it
+ * finds a module of ours under the name sitecustomize, which Python imports as the last
+ * thing of its own start. There it waits. When the source comes, it is put in the place
+ * of the comment in the interpreter's own copy of its command (found in its memory by
+ * that comment, a newline and the end of the text behind it), and the start goes on: what
+ * then runs the source is what runs the source of any python3 -c, with nothing of ours
+ * below it, before it or after it.
+ *
+ * The place for a system's own sitecustomize is kept: it is imported as it would have
+ * been. Names of the workspace are put on the path only when the call has begun.
+ */
+#include "session/spare_python.h"
+
+#include <string.h>
+
+static const char wait_text[] =
+    "def wait(token, path, deps, preload, read_deps):\n"
+    "    import os, posix, sys\n"
+    "    def find(pattern):\n"
+    "        found = []\n"
+    "        maps, part = b'', b'-'\n"
+    "        fd = posix.open('/proc/self/maps', posix.O_RDONLY | posix.O_CLOEXEC)\n"
+    "        while part:\n"
+    "            part = posix.read(fd, 1 << 16)\n"
+    "            maps += part\n"
+    "        posix.close(fd)\n"
+    "        for line in maps.splitlines():\n"
+    "            part = line.split(None, 5)\n"
+    "            name = part[5] if len(part) > 5 else b''\n"
+    "            if part[1][:2] != b'rw' or name not in (b'', b'[heap]'):\n"
+    "                continue\n"
+    "            first, last = (int(x, 16) for x in part[0].split(b'-'))\n"
+    "            try:\n"
+    "                data = posix.pread(memory, last - first, first)\n"
+    "            except OSError:\n"
+    "                continue\n"
+    "            at = data.find(pattern)\n"
+    "            while at >= 0:\n"
+    "                found.append(first + at)\n"
+    "                at = data.find(pattern, at + len(pattern))\n"
+    "        return found\n"
+    "    def give_up():\n"
+    "        posix._exit(70)\n"
+    "    def receive(size):\n"
+    "        data = b''\n"
+    "        while len(data) < size:\n"
+    "            part = posix.read(3, size - len(data))\n"
+    "            if not part:\n"
+    "                give_up()\n"
+    "            data += part\n"
+    "        return data\n"
+    "    def names():\n"
+    "        found = set()\n"
+    "        for name, module in list(sys.modules.items()):\n"
+    "            source = getattr(module, '__file__', None)\n"
+    "            if not (isinstance(source, str) and source.startswith(deps + '/')):\n"
+    "                found.add(name.partition('.')[0])\n"
+    "        return found - {'__main__'}\n"
+    "    def join(label, found):\n"
+    "        return label + ' ' + ' '.join(sorted(found)) + ' \\n'\n"
+    "    codec = 'utf-32-le' if sys.byteorder == 'little' else 'utf-32-be'\n"
+    "    pattern = (token + '\\n\\0').encode(codec)\n"
+    "    memory = posix.open('/proc/self/mem', posix.O_RDWR | posix.O_CLOEXEC)\n"
+    "    places = find(pattern)\n"
+    "    if not places:\n"
+    "        give_up()\n"
+    "    sys.modules.pop('sitecustomize', None)\n"
+    "    at = sys.path.index(path)\n"
+    "    del sys.path[at]\n"
+    "    sys.path_importer_cache.pop(path, None)\n"
+    "    missing = None\n"
+    "    try:\n"
+    "        import sitecustomize\n"
+    "    except BaseException as error:\n"
+    "        missing = error\n"
+    "    base = names()\n"
+    "    trouble = ''\n"
+    "    if preload:\n"
+    "        posix.chdir('/')\n"
+    "        if read_deps:\n"
+    "            sys.path.insert(at, deps)\n"
+    "        for name in preload:\n"
+    "            try:\n"
+    "                __import__(name)\n"
+    "            except BaseException as error:\n"
+    "                trouble = 'trouble preload: %s: %s: %s\\n' % (\n"
+    "                    name, type(error).__name__, str(error)[:300].replace('\\n', ' "
+    "'))\n"
+    "                break\n"
+    "        if read_deps:\n"
+    "            del sys.path[at]\n"
+    "        posix.chdir('/workspace')\n"
+    "    text = join('base', base) + join('extra', names() - base) + trouble\n"
+    "    text = text.encode('utf-8', 'replace')\n"
+    "    posix.write(3, b'r' + len(text).to_bytes(4, 'little') + text)\n"
+    "    code = receive(int.from_bytes(receive(8), 'little'))\n"
+    "    code = os.fsdecode(code)\n"
+    "    new = (code + '\\n\\0').encode(codec, 'surrogatepass')\n"
+    "    if len(new) > len(pattern):\n"
+    "        give_up()\n"
+    "    for place in places:\n"
+    "        if posix.pread(memory, len(pattern), place) != pattern:\n"
+    "            give_up()\n"
+    "        posix.pwrite(memory, new, place)\n"
+    "    posix.close(memory)\n"
+    "    arguments = getattr(sys, 'orig_argv', ())\n"
+    "    for i, argument in enumerate(arguments):\n"
+    "        if argument == token:\n"
+    "            arguments[i] = code\n"
+    "    sys.path.insert(at, deps)\n"
+    "    os.environ['PYTHONPATH'] = deps\n"
+    "    posix.write(3, b'y')\n"
+    "    posix.close(3)\n"
+    "    if missing is not None:\n"
+    "        raise missing\n";
+
+/* The name that site expects where there is no such module; of whatever else a system's
+ * own one raised, site says what it always says. */
+static const char end_text[] = "del wait\n";
+
+void spare_python_token(char *token)
+{
+	static const char begin[] = "# the source of a call comes here";
+
+	memset(token, ' ', SPARE_PYTHON_SIZE);
+	memcpy(token, begin, sizeof(begin) - 1);
+	token[SPARE_PYTHON_SIZE - 1] = '#';
+	token[SPARE_PYTHON_SIZE] = '\0';
+}
+
+int spare_python_module(char *const *preload, bool read_deps, const char *token,
+			struct buffer *out)
+{
+	int r = buffer_add_text(out, wait_text);
+
+	if (r == 0)
+		r = buffer_addf(out, "wait('''%s''', '%s', '%s', (", token, BOX_CODE_DIR,
+				SPARE_PYTHON_DEPS);
+	for (size_t i = 0; r == 0 && preload && preload[i]; i++)
+		r = buffer_addf(out, "'%s', ", preload[i]);
+	if (r == 0)
+		r = buffer_addf(out, "), %s)\n%s", read_deps ? "True" : "False",
+				end_text);
+	return r;
+}
