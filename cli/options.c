@@ -138,6 +138,45 @@ static int set_timeout(const struct cli_option *option, struct cli_settings *set
 		     "must be from 0.001 to 315360000 (ten years)", err);
 }
 
+static int set_prewarm(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	int r = cli_number_count(value, HUSK_PREWARM_MAX, place(option, settings));
+
+	if (r == 0)
+		settings->box.prewarm = (uint32_t)settings->prewarm;
+	return judge(option, value, r, "not a whole number", "must be from 1 to 256",
+		     err);
+}
+
+/* Which names are modules is for the library to judge. */
+static int set_preload(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	size_t count = 1, size = strlen(value) + 1;
+	const char **names;
+	char *text = cli_keep_new(&settings->kept, size);
+
+	for (const char *at = value; *at; at++)
+		count += *at == ',';
+	names = cli_keep_new(&settings->kept, (count + 1) * sizeof(*names));
+	if (!text || !names)
+		return cli_error_memory(err, "--preload");
+	memcpy(text, value, size);
+	for (size_t i = 0; i < count; i++) {
+		size_t part = strcspn(text, ",");
+
+		if (part == 0)
+			return refuse(option, value, "a name is empty", err);
+		names[i] = text;
+		text += part;
+		if (*text)
+			*text++ = '\0';
+	}
+	settings->box.preload = names;
+	return 0;
+}
+
 /* The word that stands for no cap at all, in place of a number. */
 static bool is_none(const struct cli_option *option, struct cli_settings *settings,
 		    const char *value)
@@ -399,6 +438,11 @@ static const struct cli_option options[] = {
     {"platform", 0, PULL | IMPORT, "OS/ARCH[/VARIANT]", "this machine's",
      "Which of an image's platforms, such as linux/arm64", NULL, AT(images.platform),
      set_text},
+    {"preload", 0, MCP, "MODULE[,MODULE...]", NULL,
+     "Python modules that a waiting interpreter has imported already; with --prewarm",
+     NULL, 0, set_preload},
+    {"prewarm", 0, MCP, "N", NULL, "Keep N boxes ready for the next calls", NULL,
+     AT(prewarm), set_prewarm},
     {"profile", 0, BOX | SETUP | MCP | SHELL | CLI_VERB_CONFIG_SHOW, "NAME", NULL,
      "Take the settings of that name from the configuration; untrusted is built in", NULL,
      AT(profile), set_text},

@@ -35,6 +35,7 @@ struct cli_settings {
 	int32_t help, json, explain, stdin_open, terminal, files, quiet;
 	int32_t json_stream;
 	int32_t no_cache;	   /* setup */
+	uint64_t prewarm;	   /* mcp: boxes to keep ready */
 	uint64_t setups;	   /* gc: bytes to keep; HUSK_UNLIMITED: none */
 	int32_t all;		   /* stop */
 	int32_t install_apparmor;  /* doctor */

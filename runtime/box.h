@@ -96,7 +96,8 @@ void box_spec_deinit(struct box_spec *spec);
 
 /* Where a call's code lies in the box: /dev is always ours, whatever the image holds. */
 #define BOX_CODE_DIR  "/dev/husk"
-#define BOX_CODE_PATH BOX_CODE_DIR "/code"
+#define BOX_CODE_NAME "code"
+#define BOX_CODE_PATH BOX_CODE_DIR "/" BOX_CODE_NAME
 
 /* A new size of the terminal, as it comes over resize_fd: one write(2) each. */
 struct box_size {
@@ -117,9 +118,9 @@ struct box_call {
 	const void *stdin_data;
 	size_t stdin_size;
 	int stdin_fd;
-	const void *code; /* put into the box at code_path; NULL: nothing */
+	const void *code; /* put into BOX_CODE_DIR; NULL: nothing */
 	size_t code_size;
-	const char *code_path; /* in BOX_CODE_DIR; NULL: BOX_CODE_PATH */
+	const char *code_name; /* its name there; NULL: BOX_CODE_NAME */
 	int cancel_fd;	       /* readable: stop; -1: none */
 	int cancel_fd2;	       /* a second one, of the session; -1: none */
 	bool discard;	       /* capture nothing */

@@ -277,13 +277,20 @@ static void tmp_targets(struct plan *plan, const struct box_spec *spec)
 	}
 }
 
+static const char *code_name(const struct box_call *call)
+{
+	return call->code_name ? call->code_name : BOX_CODE_NAME;
+}
+
 static void add_code(struct plan *plan, const struct box_call *call)
 {
+	char path[64];
+
 	if (!call->code)
 		return;
 	plan_dir(plan, "dev/husk", 0755);
-	plan_file(plan, (call->code_path ? call->code_path : BOX_CODE_PATH) + 1,
-		  call->code, call->code_size, 0444);
+	(void)snprintf(path, sizeof(path), "dev/husk/%s", code_name(call));
+	plan_file(plan, path, call->code, call->code_size, 0444);
 }
 
 bool layout_can_share(const struct box_spec *spec)
@@ -338,7 +345,7 @@ static void build_box(struct layout *layout, const struct box_call *call)
 	uint64_t size = layout->spec->tmp_bytes + layout->extra;
 	uint64_t inodes = size / INODE_BYTES + 4096;
 	struct plan *plan = layout->plan;
-	char options[96];
+	char options[96], path[64];
 
 	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
 		       (unsigned long long)size, (unsigned long long)inodes);
@@ -348,7 +355,8 @@ static void build_box(struct layout *layout, const struct box_call *call)
 	plan_dir(plan, "tmp/empty", 0555);
 	if (call->code) {
 		plan_dir(plan, "tmp/husk", 0755);
-		plan_file(plan, "tmp/husk/code", call->code, call->code_size, 0444);
+		(void)snprintf(path, sizeof(path), "tmp/husk/%s", code_name(call));
+		plan_file(plan, path, call->code, call->code_size, 0444);
 		plan_bind(plan, "tmp/husk", "dev/husk", safe | MOUNT_ATTR_RDONLY,
 			  STEP_MOUNT_TREE);
 	}

@@ -67,7 +67,7 @@ static void fill_call(struct box_call *call, const struct box_hold *hold)
 	call->timeout_us = BOX_HOLD_US;
 	call->code = hold->code;
 	call->code_size = hold->code_size;
-	call->code_path = hold->code_path;
+	call->code_name = hold->code_name;
 }
 
 int box_park(const struct box_spec *spec, const struct box_hold *hold,

@@ -28,9 +28,9 @@ struct box_hold {
 	const char *const *envp;
 	const char *search;
 	const char *workdir;
-	const void *code; /* a file for it, at code_path in BOX_CODE_DIR */
+	const void *code; /* a file for it, code_name in BOX_CODE_DIR */
 	size_t code_size;
-	const char *code_path;
+	const char *code_name;
 };
 
 /* How long an interpreter may take until it waits, microseconds. */

@@ -231,7 +231,7 @@ static int park_python(struct husk_session *session, const char **env,
 	    .envp = env,
 	    .search = session->settings.search,
 	    .workdir = session->settings.workdir,
-	    .code_path = BOX_CODE_DIR "/sitecustomize.py",
+	    .code_name = "sitecustomize.py",
 	};
 	int r;
 

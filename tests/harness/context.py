@@ -59,7 +59,8 @@ class Context:
         home = pathlib.Path(tmp, "home")
         home.mkdir()
         env = {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8"}
-        env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+        env.update({k: v for k, v in os.environ.items()
+                    if k.endswith("SAN_OPTIONS") or k.startswith("HUSK_TEST_")})
         return dataclasses.replace(self, tmp=pathlib.Path(tmp), env=env,
                                    marker=str(random.randrange(10**8, 10**9)))
 

@@ -54,7 +54,8 @@ def start(program, root, build, who, arguments, switch, home):
     command = switch + (["unshare", "--user", "--map-root-user"] if who == "userns" else [])
     command += [PYTHON, program, "--as", who, "--build", build] + arguments
     env = {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", ENTERED: who}
-    env.update({k: v for k, v in os.environ.items() if k.startswith(SETTING)})
+    env.update({k: v for k, v in os.environ.items()
+                if k.startswith(SETTING) or k.startswith("HUSK_TEST_")})
     kept = [int(env[SETTING + PROGRESS])] if SETTING + PROGRESS in env else []
     return subprocess.run(command, env=env, cwd=root, stdin=subprocess.DEVNULL, pass_fds=kept,
                           check=False).returncode

@@ -69,6 +69,13 @@ class Options(Structure):
                 ("images", POINTER(ImageOptions)), ("preload", POINTER(c_char_p))]
 
 
+class Spares(Structure):
+    """struct husk_spares"""
+    _fields_ = [("size", c_size_t), ("wanted", c_uint32), ("starting", c_uint32),
+                ("programs", c_uint32), ("interpreters", c_uint32),
+                ("memory_bytes", c_uint64), ("trouble", c_char * 512)]
+
+
 OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
 NO_OUTPUT = OUTPUT_FN(0)  # NULL
 
@@ -142,6 +149,7 @@ _FUNCTIONS = {
     "husk_result_limit_memory": (c_int, [c_void_p]),
     "husk_result_limit_pids": (c_int, [c_void_p]),
     "husk_result_signal": (c_int, [c_void_p]),
+    "husk_result_spare": (c_int, [c_void_p]),
     "husk_result_stderr": (c_void_p, [c_void_p, _BYTES]),
     "husk_result_stdout": (c_void_p, [c_void_p, _BYTES]),
     "husk_result_truncated": (c_int, [c_void_p]),
@@ -155,6 +163,7 @@ _FUNCTIONS = {
                                       POINTER(Call), _OUT, _ERR]),
     "husk_session_setup": (c_int, [c_void_p, c_char_p, POINTER(Setup), POINTER(c_int32),
                                    _ERR]),
+    "husk_session_spares": (None, [c_void_p, POINTER(Spares)]),
     "husk_session_workspace": (c_char_p, [c_void_p]),
     "husk_session_write": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t, _ERR]),
     "husk_version": (c_char_p, []),

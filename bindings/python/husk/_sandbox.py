@@ -73,6 +73,9 @@ class Sandbox:
     pull: when the image is fetched: "missing": where the store does not have it; "never":
         what is missing is an error; "always": to see whether the name stands for another
         image now.
+    prewarm: so many boxes are kept ready for the next calls, each for one call; what they
+        cost is in `spares`.
+    preload: modules that a waiting Python interpreter has imported already; with prewarm.
     """
 
     image: Optional[str] = None
@@ -99,6 +102,8 @@ class Sandbox:
     setup_network: bool = True
     setup_cache: Union[None, bool, PathText] = True
     pull: Pull = "missing"
+    prewarm: int = 0
+    preload: Optional[Sequence[str]] = None
 
     def __post_init__(self) -> None:
         self._session: Optional[Session] = None

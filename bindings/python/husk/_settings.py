@@ -118,6 +118,25 @@ def pull(value: Any) -> int:
     return policies.index(value)
 
 
+def prewarm(value: Any) -> int:
+    """A count; the library knows the largest."""
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    return min(number(value, "prewarm", whole=True), 2 ** 32 - 1)
+
+
+def preload(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes)):
+        raise SandboxError("preload must be a list of module names")
+    try:
+        names = list(value)
+    except TypeError:
+        raise SandboxError("preload must be a list of module names") from None
+    return _library.strings([c_string(name, "preload") for name in names]) if names else None
+
+
 def options(box: Any, images: _library.ImageOptions) -> _library.Options:
     """struct husk_options of a Sandbox. It keeps alive what it points to."""
     table = mounts(box.mounts)
@@ -141,6 +160,7 @@ def options(box: Any, images: _library.ImageOptions) -> _library.Options:
         allow_writable_root=1 if box.writable_root else 0,
         pull=pull(box.pull),
         deps_readonly=1 if box.deps_readonly else 0,
+        prewarm=prewarm(box.prewarm),
         images=ctypes.pointer(images))
     if table is not None:
         result.mounts = ctypes.cast(table, ctypes.POINTER(_library.Mount))
@@ -148,6 +168,9 @@ def options(box: Any, images: _library.ImageOptions) -> _library.Options:
     variables = environment(box.env)
     if variables is not None:
         result.env = ctypes.cast(variables, ctypes.POINTER(ctypes.c_char_p))
+    modules = preload(box.preload)
+    if modules is not None:
+        result.preload = ctypes.cast(modules, ctypes.POINTER(ctypes.c_char_p))
     return result
 
 
