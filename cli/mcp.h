@@ -55,6 +55,7 @@ struct mcp {
 	struct mcp_call *calls;		/* in the order they came; under lock */
 	struct mcp_listener *listeners; /* the reader's alone but under lock */
 	atomic_bool initialized;	/* an initialize was answered: the older era */
+	atomic_bool told;		/* what is wrong with the spares */
 	bool stopping;			/* nothing new is begun; under lock */
 };
 

@@ -23,12 +23,25 @@ struct mcp_place *mcp_place_take(struct mcp *mcp)
 	return place;
 }
 
+/* Calls run all the same, so it is no part of their answers: once, for the log. */
+static void tell_trouble(struct mcp *mcp, const struct mcp_place *place)
+{
+	struct husk_spares spares = {.size = sizeof(spares)};
+
+	if (mcp->settings->box.prewarm == 0 || mcp->told)
+		return;
+	husk_session_spares(place->session, &spares);
+	if (spares.trouble[0] != '\0' && !atomic_exchange(&mcp->told, true))
+		cli_say("spares", spares.trouble, "calls run without them");
+}
+
 void mcp_place_leave(struct mcp *mcp, struct mcp_place *place)
 {
 	unsigned users;
 
 	if (!place)
 		return;
+	tell_trouble(mcp, place);
 	pthread_mutex_lock(&mcp->lock);
 	users = --place->users;
 	pthread_mutex_unlock(&mcp->lock);
