@@ -73,41 +73,49 @@ bool probe_facts_since(const struct probe_facts *facts, unsigned major, unsigned
 	return facts->major > major || (facts->major == major && facts->minor >= minor);
 }
 
-/* proc(5): number, parent, device, root, mount point, ... " - " type. */
-static void read_mount(const char *line, struct probe_facts *ret)
+static bool begins(const char *text, const char *end, const char *with)
+{
+	size_t size = strlen(with);
+
+	return (size_t)(end - text) >= size && memcmp(text, with, size) == 0;
+}
+
+/* proc(5): number, parent, device, root, mount point, ... " - " type. Read where it
+ * stands: a caller's stack may be a small one. */
+static void read_mount(const char *line, const char *end, struct probe_facts *ret)
 {
 	static const char *const covers[] = {"devtmpfs ", "overlay ", "proc ", "tmpfs "};
-	const char *type = strstr(line, " - ");
-	char point[TEXT];
+	const char *type = memmem(line, (size_t)(end - line), " - ", 3), *point = line;
 
-	if (!type || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
+	for (int field = 0; field < 4 && point; field++) {
+		point = memchr(point, ' ', (size_t)(end - point));
+		point += point != NULL;
+	}
+	if (!type || !point)
 		return;
 	type += 3;
-	if (strcmp(point, "/") == 0) {
+	if (begins(point, end, "/ ")) {
 		ret->chrooted = false;
-		ret->initramfs = strncmp(type, "rootfs ", 7) == 0;
+		ret->initramfs = begins(type, end, "rootfs ");
 	}
-	if (strncmp(point, "/proc/", 6) != 0)
+	if (!begins(point, end, "/proc/"))
 		return;
 	/* Others, such as binfmt_misc, lie on directories made for them and hide nothing.
 	 */
 	for (size_t i = 0; i < sizeof(covers) / sizeof(covers[0]); i++) {
-		if (strncmp(type, covers[i], strlen(covers[i])) == 0)
+		if (begins(type, end, covers[i]))
 			ret->proc_masked = true;
 	}
 }
 
 void probe_facts_mounts(const char *mountinfo, struct probe_facts *ret)
 {
-	char line[TEXT * 2];
-
 	ret->chrooted = *mountinfo != '\0';
 	ret->initramfs = ret->proc_masked = false;
 	while (*mountinfo) {
 		size_t size = strcspn(mountinfo, "\n");
 
-		(void)snprintf(line, sizeof(line), "%.*s", (int)size, mountinfo);
-		read_mount(line, ret);
+		read_mount(mountinfo, mountinfo + size, ret);
 		mountinfo += size;
 		mountinfo += *mountinfo == '\n';
 	}

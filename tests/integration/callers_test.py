@@ -54,6 +54,23 @@ def check_states(t, states):
         raise Failure(f"{len(wrong)} states: {wrong}")
 
 
+# What follows may make no user namespace: every start fails.
+NO_SPACES = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\""
+
+
+@test
+def a_start_that_fails_on_a_small_stack(t):
+    """The reason is looked for on the host then: also that fits."""
+    report = t.tmp / "report"
+    done = t.run(["unshare", "-r", "sh", "-c", NO_SPACES, "sh", client(t, "callers"),
+                  "small-stack", "best-effort", report, "3", "true"], timeout=120)
+    equal(done.status, 0, f"{done}")
+    lines = report.read_text().splitlines()
+    equal(len(lines), 4, f"{lines}")
+    check(all(line.startswith("failed exit 125 cannot create the namespaces")
+              for line in lines[:3]), f"{lines}")
+
+
 @test
 def small_files_allowed(t):
     """A caller that may only write small files is not ended for handing over large code."""
