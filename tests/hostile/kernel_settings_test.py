@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What would change the machine if husk failed: run where the machine is the test's own."""
 
+import ctypes
 import json
 import pathlib
 import subprocess
@@ -63,10 +64,39 @@ def a_stepped_clock(t):
     for step in (3600, -3600):
         time.sleep(0.5)
         time.clock_settime(time.CLOCK_REALTIME, time.time() + step)
+    waited(t, process)
+
+
+def waited(t, process):
     out, _ = process.communicate()
     result = json.loads(out)
     ended(result)
     check(1900 <= result["duration_ms"] < 15_000 * t.patience, result["duration_ms"])
+
+
+STATUS, INSERT, DAY = 0x10, 0x10, 86400  # ADJ_STATUS, STA_INS of adjtimex(2)
+
+
+def leap(insert):
+    """Have the kernel insert a second at the end of the day, or not."""
+    words = (ctypes.c_long * 32)()
+    words[0], words[5] = STATUS, INSERT if insert else 0
+    return ctypes.CDLL(None).adjtimex(words)
+
+
+@test(needs=("own-machine",), who=("root",))
+def a_second_is_inserted(t):
+    """The day's last second comes twice during a run: its deadline and its time stay right."""
+    before = time.time()
+    try:
+        time.clock_settime(time.CLOCK_REALTIME, before - before % DAY + DAY - 1.5)
+        check(leap(True) >= 0, "the kernel inserts no second")
+        waited(t, subprocess.Popen(
+            [t.command, "run", "--json", "--timeout", str(20 * t.patience), "--", "sleep", "2"],
+            stdout=subprocess.PIPE, env=t.env, cwd=t.tmp))
+    finally:
+        leap(False)
+        time.clock_settime(time.CLOCK_REALTIME, before)
 
 
 CRASH = "import ctypes, resource\n{}\nctypes.string_at(0)"
