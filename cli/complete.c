@@ -80,12 +80,9 @@ static void offer_profiles(const struct line *line)
 
 static void offer_running(const struct line *line)
 {
-	struct husk_error err;
-	json_t *list = NULL, *row;
+	json_t *list = cli_running_list(), *row;
 	size_t i;
 
-	if (cli_running_list(&list, &err) < 0)
-		return;
 	json_array_foreach(list, i, row)
 	{
 		offer(line, json_string_value(json_object_get(row, "name")),

@@ -64,16 +64,6 @@ static int print(const struct cli_settings *settings, const struct removed *remo
 	return cli_print(line, (size_t)size);
 }
 
-/* Listing the boxes that run removes the entries of those that were killed. */
-static void sweep_entries(void)
-{
-	struct husk_error unused;
-	json_t *list = NULL;
-
-	if (cli_running_list(&list, &unused) == 0)
-		json_decref(list);
-}
-
 int cli_gc(struct cli_settings *settings, size_t count, char **words)
 {
 	struct removed removed = {.workspaces = 0};
@@ -81,7 +71,8 @@ int cli_gc(struct cli_settings *settings, size_t count, char **words)
 
 	(void)count;
 	(void)words;
-	sweep_entries();
+	/* Listing the boxes that run removes the entries of those that were killed. */
+	json_decref(cli_running_list());
 	if (cli_settings_finish(settings, &err) < 0 ||
 	    husk_sweep(settings->box.temp_dir, &removed.workspaces, &removed.groups,
 		       &err) < 0 ||

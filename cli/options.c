@@ -481,9 +481,8 @@ static const struct cli_option options[] = {
     {"workdir", 'w', FILES | BOX | MCP | SHELL, "DIR", "/workspace",
      "The working directory in the box", NULL, AT(box.workdir), set_workdir},
     {"workspace", 0, FILES | BOX | SETUP | MCP | SHELL, "DIR", NULL,
-     "The host directory seen as /workspace, made if absent and kept; without it a "
-     "private "
-     "one is removed afterwards",
+     "The host directory seen as /workspace, made if absent and kept; where none has to "
+     "be given, a private one is removed afterwards",
      NULL, AT(box.workspace), set_text},
     {"writable-root", 0, FILES | BOX | SETUP | MCP | SHELL, NULL, NULL,
      "Let the box write to its root; the changes go with the box", NULL,

@@ -79,7 +79,7 @@ static int print_json(const json_t *list)
 int cli_ps(struct cli_settings *settings, size_t count, char **words)
 {
 	struct husk_error err = {0};
-	json_t *list = NULL;
+	json_t *list = cli_running_list();
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out;
@@ -87,8 +87,6 @@ int cli_ps(struct cli_settings *settings, size_t count, char **words)
 
 	(void)count;
 	(void)words;
-	if (cli_running_list(&list, &err) < 0)
-		return cli_say_error(&err);
 	if (settings->json) {
 		r = print_json(list);
 		json_decref(list);

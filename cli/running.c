@@ -123,7 +123,8 @@ static void make_up_name(struct cli_running *running, const char *verb)
 static int enter_named(struct cli_running *running, const char *name,
 		       struct husk_error *err)
 {
-	int r;
+	struct husk_error ignored;
+	int r, pidfd;
 
 	if (!cli_running_is_name(name)) {
 		(void)cli_error(err, "--name", "%.80s: not a name", name);
@@ -132,7 +133,14 @@ static int enter_named(struct cli_running *running, const char *name,
 		return HUSK_E_INVALID;
 	}
 	(void)snprintf(running->file, sizeof(running->file), "%s.json", name);
-	r = running->dir < 0 ? -errno : take(running);
+	r = running->dir < 0 ? -errno : 0;
+	/* One that was started where another directory is the first. */
+	if (cli_running_hold(name, &pidfd, &ignored) == 0) {
+		(void)close(pidfd);
+		r = -EAGAIN;
+	}
+	if (r == 0)
+		r = take(running);
 	if (r == 0)
 		return 0;
 	if (r == -EAGAIN) {
@@ -154,7 +162,7 @@ int cli_running_enter(struct cli_running *running, const struct cli_settings *se
 {
 	int r = -1;
 
-	running->dir = cli_running_dir(true);
+	running->dir = cli_running_dir();
 	if (settings->name) {
 		r = enter_named(running, settings->name, err);
 		if (r < 0)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which boxes of this user run. Each husk that runs one holds a file in the user's
- * run-time directory ($XDG_RUNTIME_DIR/husk; /run/husk for root; else /tmp/husk-run-UID):
+ * run-time directory ($XDG_RUNTIME_DIR/husk; /run/husk for root; /run/user/UID/husk; else
+ * /tmp/husk-run-UID, and all of them are looked at, since sessions differ in what they
+ * have):
  * NAME.json, with a record lock (fcntl(2)) that the kernel gives up when husk ends,
  * however it ends. The lock tells who is alive, and the kernel which process holds it:
  * nothing relies on a number that was written down, and nothing has to be cleaned up.
@@ -17,7 +19,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { CLI_RUNNING_NAME = 65 };
+enum { CLI_RUNNING_NAME = 65, CLI_RUNNING_DIRS = 4 };
 
 /* A running husk's own entry. */
 struct cli_running {
@@ -44,14 +46,16 @@ bool cli_running_is_name(const char *name);
 
 /* All that run, sorted by name: a list of objects {name, pid, started, verb, image,
  * workspace, command}. Entries that nobody holds are removed. */
-int cli_running_list(json_t **ret_list, struct husk_error *err);
+json_t *cli_running_list(void);
 
 /* The process that holds NAME's entry now: its pidfd, the caller's, or a negative code.
  */
 int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err);
 
-/* The directory, made where make is true; -1 with errno where it cannot be had.
- * cli/running_dir.c */
-int cli_running_dir(bool make);
+/* The directory for a new entry, made where it is not there; -1 with errno where it
+ * cannot be had. cli/running_dir.c */
+int cli_running_dir(void);
+/* Those that are there, open, and where entries of this user may be. Returns how many. */
+size_t cli_running_dirs(int dirs[CLI_RUNNING_DIRS]);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,8 +39,7 @@ static int open_below(const char *base, const char *name, bool is_shared, bool m
 	return dir;
 }
 
-/* One that the caller cannot trust is passed over; of one that can be, nothing else takes
- * the place, so that `husk ps` looks where `husk run` has written. */
+/* One that the caller cannot trust is passed over. */
 static bool is_usable(const char *base)
 {
 	int fd =
@@ -51,19 +51,90 @@ static bool is_usable(const char *base)
 	return usable;
 }
 
-int cli_running_dir(bool make)
+/* Where a directory of ours may be. */
+struct place {
+	char base[64];
+	const char *own; /* $XDG_RUNTIME_DIR in the place of base */
+	char name[40];
+	bool is_shared;
+};
+
+/* "/run"; tests have one of their own. */
+static const char *run_base(void)
+{
+#ifdef HUSK_TEST_HOOKS
+	const char *test = cli_settings_variable("HUSK_TEST_RUN");
+
+	if (test)
+		return test;
+#endif
+	return "/run";
+}
+
+static void add(struct place *places, size_t *count, const char *base, const char *name,
+		bool is_shared)
+{
+	struct place *place = &places[(*count)++];
+
+	*place = (struct place){.is_shared = is_shared};
+	(void)snprintf(place->base, sizeof(place->base), "%s", base);
+	(void)snprintf(place->name, sizeof(place->name), "%s", name);
+}
+
+/* In the order in which they are used. One that is named in $XDG_RUNTIME_DIR and is not
+ * that of the login stands alone. */
+static size_t find_places(struct place places[CLI_RUNNING_DIRS])
 {
 	const char *base = cli_settings_variable("XDG_RUNTIME_DIR");
-	char name[40];
-	int dir;
+	char login[64], name[40];
+	size_t count = 0;
+	bool of_login;
 
-	if (is_usable(base))
-		return open_below(base, "husk", false, make);
-	if (geteuid() == 0) {
-		dir = open_below("/run", "husk", false, make);
-		if (dir >= 0)
-			return dir;
-	}
+	(void)snprintf(login, sizeof(login), "%.40s/user/%u", run_base(),
+		       (unsigned)geteuid());
 	(void)snprintf(name, sizeof(name), "husk-run-%u", (unsigned)geteuid());
-	return open_below("/tmp", name, true, make);
+	of_login = base && strcmp(base, login) == 0;
+	if (is_usable(base)) {
+		add(places, &count, of_login ? login : "", "husk", false);
+		places[0].own = of_login ? NULL : base;
+		if (!of_login)
+			return count;
+	}
+	if (geteuid() == 0)
+		add(places, &count, run_base(), "husk", false);
+	if (count == 0 || !of_login || !is_usable(base)) {
+		if (is_usable(login))
+			add(places, &count, login, "husk", false);
+	}
+	add(places, &count, "/tmp", name, true);
+	return count;
+}
+
+static int open_place(const struct place *place, bool make)
+{
+	return open_below(place->own ? place->own : place->base, place->name,
+			  place->is_shared, make);
+}
+
+int cli_running_dir(void)
+{
+	struct place places[CLI_RUNNING_DIRS];
+	size_t count = find_places(places);
+	int dir = -1;
+
+	for (size_t i = 0; i < count && dir < 0; i++)
+		dir = open_place(&places[i], true);
+	return dir;
+}
+
+size_t cli_running_dirs(int dirs[CLI_RUNNING_DIRS])
+{
+	struct place places[CLI_RUNNING_DIRS];
+	size_t count = find_places(places), found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		dirs[found] = open_place(&places[i], false);
+		found += dirs[found] >= 0;
+	}
+	return found;
 }

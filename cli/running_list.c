@@ -116,22 +116,15 @@ static json_t *sorted(json_t *list)
 	return result;
 }
 
-int cli_running_list(json_t **ret_list, struct husk_error *err)
+/* Takes dir. */
+static void list_dir(int dir, json_t *list)
 {
-	int dir = cli_running_dir(false);
 	const struct dirent *entry;
-	json_t *list = json_array();
-	DIR *stream;
+	DIR *stream = fdopendir(dir);
 
-	if (dir < 0 && errno == ENOENT) {
-		*ret_list = list; /* none has ever run */
-		return 0;
-	}
-	stream = dir < 0 ? NULL : fdopendir(dir);
 	if (!stream) {
-		json_decref(list);
-		return cli_error(err, "run-time directory", "cannot be read: %s",
-				 strerror(errno));
+		(void)close(dir);
+		return;
 	}
 	while ((entry = readdir(stream))) {
 		json_t *row = look_at(dirfd(stream), entry->d_name);
@@ -140,24 +133,30 @@ int cli_running_list(json_t **ret_list, struct husk_error *err)
 			(void)json_array_append_new(list, row);
 	}
 	(void)closedir(stream);
-	*ret_list = sorted(list);
-	return 0;
+}
+
+json_t *cli_running_list(void)
+{
+	int dirs[CLI_RUNNING_DIRS];
+	size_t count = cli_running_dirs(dirs);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		list_dir(dirs[i], list);
+	return sorted(list);
 }
 
 static int no_such(const char *name, struct husk_error *err)
 {
 	struct cli_suggestion near = {.input = name};
-	json_t *list = NULL, *row;
-	struct husk_error unused;
+	json_t *list = cli_running_list(), *row;
 	size_t i;
 
 	(void)cli_error(err, name, "no box of that name is running");
-	if (cli_running_list(&list, &unused) == 0) {
-		json_array_foreach(list, i, row)
-		{
-			cli_suggestion_offer(
-			    &near, json_string_value(json_object_get(row, "name")));
-		}
+	json_array_foreach(list, i, row)
+	{
+		cli_suggestion_offer(&near,
+				     json_string_value(json_object_get(row, "name")));
 	}
 	if (near.best)
 		cli_error_hint(err, "did you mean %s?", near.best);
@@ -170,28 +169,37 @@ static int no_such(const char *name, struct husk_error *err)
 /* The number that the lock names may be another process's by the time it is opened: the
  * lock is looked at once more, and the holder, still the same, cannot have changed
  * between. */
-int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err)
+static int hold_in(int dir, const char *file)
 {
-	char file[CLI_RUNNING_NAME + 8];
-	int dir = cli_running_dir(false), fd = -1, pidfd = -1;
-	pid_t pid = 0;
+	int fd = open_entry(dir, file), pidfd = -1;
+	pid_t pid;
 	bool held;
 
-	(void)snprintf(file, sizeof(file), "%.64s%s", name, ending);
-	if (dir >= 0 && cli_running_is_name(name))
-		fd = open_entry(dir, file);
-	if (fd >= 0)
-		pid = holder(fd, &held);
+	if (fd < 0)
+		return -1;
+	pid = holder(fd, &held);
 	if (pid > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd >= 0 && holder(fd, &held) != pid) {
 		(void)close(pidfd);
 		pidfd = -1;
 	}
-	if (fd >= 0)
-		(void)close(fd);
-	if (dir >= 0)
-		(void)close(dir);
+	(void)close(fd);
+	return pidfd;
+}
+
+int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err)
+{
+	char file[CLI_RUNNING_NAME + 8];
+	int dirs[CLI_RUNNING_DIRS], pidfd = -1;
+	size_t count = cli_running_dirs(dirs);
+
+	(void)snprintf(file, sizeof(file), "%.64s%s", name, ending);
+	for (size_t i = 0; i < count; i++) {
+		if (pidfd < 0 && cli_running_is_name(name))
+			pidfd = hold_in(dirs[i], file);
+		(void)close(dirs[i]);
+	}
 	if (pidfd < 0)
 		return no_such(name, err);
 	*ret_pidfd = pidfd;

@@ -59,12 +59,10 @@ static int stop_one(const char *name)
 static int stop_all(void)
 {
 	struct husk_error err = {0};
-	json_t *list = NULL, *row;
+	json_t *list = cli_running_list(), *row;
 	int worst = CLI_EXIT_OK;
 	size_t i;
 
-	if (cli_running_list(&list, &err) < 0)
-		return cli_say_error(&err);
 	json_array_foreach(list, i, row)
 	{
 		const char *name = json_string_value(json_object_get(row, "name"));

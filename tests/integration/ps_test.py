@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from harness import check, contains, equal, test
+from harness import Failure, check, contains, equal, test
 from integration.boxes import limits
 from integration.mcp import Client
 
@@ -190,6 +190,79 @@ def a_husk_that_does_not_listen_is_killed(t):
     equal(box.wait(30), -signal.SIGKILL, "status")
 
 
+@test(needs=("hooks",))
+def sessions_see_each_others_boxes(t):
+    """One that a service or cron started without a run-time directory, and one of a login
+    that has one: both list and stop both, and a name is taken in either."""
+    base = t.tmp / "base"
+    login = base / "user" / str(os.geteuid())
+    login.mkdir(parents=True)
+    base.chmod(0o755)
+    login.chmod(0o700)
+    plain = {"HUSK_TEST_RUN": str(base)}
+    inside = {**plain, "XDG_RUNTIME_DIR": str(login)}
+    name = f"n{t.marker}"
+    # As cron starts it: there is no login, and no directory of one.
+    away = login.with_name("away")
+    login.rename(away)
+    first = subprocess.Popen([t.command, "run", *limits(t), "--name", name, "--", "sleep",
+                              t.marker], env={**t.env, **plain}, stdin=subprocess.DEVNULL)
+    find(t, plain, {name})
+    away.rename(login)
+    second = subprocess.Popen([t.command, "run", *limits(t), "--name", name + "b", "--",
+                               "sleep", t.marker], env={**t.env, **inside},
+                              stdin=subprocess.DEVNULL)
+    for env in (plain, inside):
+        find(t, env, {name, name + "b"})
+    taken = t.husk("run", *limits(t), "--name", name, "--", "true", env=inside)
+    equal(taken.status, 125, "a name of another session")
+    contains(taken.err, "a box of that name is running")
+    equal(t.husk("stop", name, env=inside).status, 0, "stop")
+    equal(first.wait(30), 143, "first")
+    equal(t.husk("stop", name + "b", env=plain).status, 0, "stop")
+    equal(second.wait(30), 143, "second")
+
+
+def find(t, env, names):
+    """Wait for the boxes of these names among all of this user."""
+    end = time.monotonic() + 30 * t.patience
+    while time.monotonic() < end:
+        rows = json.loads(t.husk("ps", "--json", env=env).stdout)
+        if names <= {row["name"] for row in rows}:
+            return
+        time.sleep(0.05)
+    raise Failure(f"{names} are not among {rows}")
+
+
+@test(who=("root",))
+def boxes_of_others_are_left_alone(t):
+    """Root stops its own boxes: another user's is neither listed nor ended."""
+    folder = t.tmp / "others"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 4711, 4711)
+    t.tmp.chmod(0o755)
+    theirs = subprocess.Popen(
+        [t.command, "run", "--limits", "best-effort", "--name", "theirs", "--", "sleep",
+         t.marker], env={**t.env, "XDG_RUNTIME_DIR": str(folder)}, user=4711, group=4711,
+        extra_groups=(), stdin=subprocess.DEVNULL, cwd="/")
+    entry = folder / "husk" / "theirs.json"
+    own = start(t, "run", *limits(t), "--name", "own", "--", "sleep", t.marker)
+    try:
+        end = time.monotonic() + 30 * t.patience
+        while not entry.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        check(entry.exists(), f"their box does not run: {theirs.poll()}")
+        equal([row["name"] for row in wait_for(t, 1)], ["own"], "list")
+        done = t.husk("ps", "--json", env={"XDG_RUNTIME_DIR": str(folder)})
+        check("theirs" not in done.out, "a directory of others is not looked at")
+        equal(t.husk("stop", "--all", env=runtime(t)).out, "own\n", "stop")
+        equal(own.wait(30), 143, "own")
+        equal(theirs.poll(), None, "theirs goes on")
+    finally:
+        theirs.terminate()
+        equal(theirs.wait(30), 143, "theirs")
+
+
 @test
 def names_are_checked(t):
     for name in ("", "-x", ".x", "a/b", "../x", "a b", "x" * 65, "ä"):
@@ -216,6 +289,11 @@ def a_hostile_directory_is_not_used(t):
     for folder in ("open", "linked", "file"):
         env = {"XDG_RUNTIME_DIR": str(t.tmp / folder)}
         equal(t.husk("run", *limits(t), "--", "true", env=env).status, 0, folder)
+    for folder in ("linked", "file"):
+        named = t.husk("run", *limits(t), "--name", "x", "--", "true",
+                       env={"XDG_RUNTIME_DIR": str(t.tmp / folder)})
+        equal(named.status, 125, folder)
+        contains(named.err, "the run-time directory cannot be used: ")
     check(not (t.tmp / "open" / "husk").exists(), "nothing is made in it")
 
 

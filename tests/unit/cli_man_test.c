@@ -142,6 +142,9 @@ static void test_options(void **state)
 	assert_page("husk-completion.1", CLI_VERB_COMPLETION, 0);
 	assert_page("husk-config.1", CLI_VERB_CONFIG | CLI_VERB_CONFIG_SHOW, 0);
 	assert_page("husk-ps.1", CLI_VERB_PS, 0);
+	assert_page("husk-setup.1", CLI_VERB_SETUP, 0);
+	assert_page("husk-help.1", CLI_VERB_HELP, 0);
+	assert_page("husk-version.1", CLI_VERB_VERSION, 0);
 	assert_page("husk-stop.1", CLI_VERB_STOP, 0);
 	assert_page("husk-pull.1", CLI_VERB_PULL, 0);
 	assert_page("husk-image.1",
@@ -170,6 +173,25 @@ static void test_commands(void **state)
 		assert_int_equal(strncmp(at, verbs[i].summary, strlen(verbs[i].summary)),
 				 0);
 		text = at; /* in the order of the table */
+	}
+}
+
+/* Every command has a page of its own, which husk(1) names. */
+static void test_every_command_has_a_page(void **state)
+{
+	size_t count;
+	const struct cli_verb *verbs = cli_verbs(&count);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char name[64], line[64];
+
+		(void)snprintf(line, sizeof(line), "\n.Xr husk-%s 1", verbs[i].name);
+		assert_non_null(strstr(page("husk.1"), line));
+		(void)snprintf(name, sizeof(name), "husk-%s.1", verbs[i].name);
+		(void)snprintf(line, sizeof(line), ".Nm husk-%s\n.Nd ", verbs[i].name);
+		assert_non_null(strstr(page(name), line));
+		assert_non_null(strstr(page(name), "\n.Sh EXIT STATUS\n"));
 	}
 }
 
@@ -232,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_options),
 	    cmocka_unit_test(test_commands),
+	    cmocka_unit_test(test_every_command_has_a_page),
 	    cmocka_unit_test(test_exit_codes),
 	    cmocka_unit_test(test_examples),
 	};
