@@ -68,7 +68,8 @@ LIB_SRC  := $(wildcard $(addsuffix /*.c,$(LIB_DIRS)))
 CLI_SRC  := $(wildcard cli/*.c)
 GEN_SRC  := $(wildcard seccomp/gen/*.c) $(wildcard seccomp/policy*.c) \
 	$(wildcard seccomp/compose*.c) $(wildcard base/*.c)
-INIT_SRC := $(wildcard runtime/init/*.c)
+# The last is in the library too.
+INIT_SRC := $(wildcard runtime/init/*.c) runtime/wire_check.c
 PUBLIC   := $(wildcard include/*.h include/husk/*.h)
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/seccomp_filters.o $(OBJ)/runtime/init_program.o

@@ -308,7 +308,13 @@ void plan_call(struct plan *plan, const struct box_call *call, uint64_t deadline
 int plan_finish(struct plan *plan, struct husk_error *err)
 {
 	uint32_t ops = plan_array(plan, plan->ops, plan->op_count * sizeof(*plan->ops));
-	struct wire_header *header = plan_header(plan);
+	struct wire_header *header;
+
+	/* Every string ends in the block, wherever an offset leads
+	 * (runtime/wire_check.h).
+	 */
+	(void)plan_bytes(plan, "", 1);
+	header = plan_header(plan);
 
 	if (plan->error == -ENOMEM)
 		return error_oom(err, "plan");

@@ -4,7 +4,7 @@
  *
  * The plan is one block in a memfd that init maps shared: a header, an array of
  * operations, and a pool of strings and bytes that both refer to by offset from the start
- * of the block. The library and the init program are built together and travel together
+ * of the block, which ends in a NUL. runtime/wire_check.h says whether one is sound. The library and the init program are built together and travel together
  * (the one carries the other), so the layout may change at any time; MAGIC catches a
  * mix-up.
  *

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "runtime/wire_check.h"
+
 enum {
 	KERNEL_SIGSET = 8,
 	RIGHTS_MAX = 2, /* the call's block, and a pipe to read */
@@ -37,7 +39,7 @@ struct wire_header *park_map(int fd)
 		return NULL;
 	(void)raw1(SYS_close, fd);
 	block = (struct wire_header *)at;
-	return block->magic == WIRE_MAGIC && block->size == (uint64_t)size ? block : NULL;
+	return wire_is_sound(block, (uint64_t)size) ? block : NULL;
 }
 
 void park_adopt(struct init *init, struct wire_header *block)
