@@ -262,12 +262,18 @@ const char *cgroup_path_below(const char *root, const char *own)
 	if (root[0] != '/' || own[0] != '/' || leads_out(root) || leads_out(own))
 		return NULL;
 	if (size == 1)
-		return own + 1;
-	if (strncmp(root, own, size) != 0)
+		own += 1;
+	else if (strncmp(root, own, size) != 0)
 		return NULL;
-	if (own[size] == '\0')
-		return own + size;
-	return own[size] == '/' ? own + size + 1 : NULL;
+	else if (own[size] == '/')
+		own += size + 1;
+	else
+		own += size;
+	/* Still below a "//": taken for a path it would begin at the host's root. And
+	 * what begins with the root's name alone is another group. */
+	if (own[0] == '/' || (size > 1 && own[0] != '\0' && own[-1] != '/'))
+		return NULL;
+	return own;
 }
 
 bool cgroup_number(const char *text, unsigned long long *ret)

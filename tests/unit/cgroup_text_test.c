@@ -150,6 +150,9 @@ static void below_a_mount(void **state)
 	    {"/", "/a..b/...", "a..b/..."},
 	    {"relative", "/relative", NULL},
 	    {"/", "", NULL},
+	    {"/", "//etc", NULL}, /* an absolute path is not below anything */
+	    {"/a", "/a//etc", NULL},
+	    {"/a", "/a/", ""},
 	};
 
 	(void)state;
