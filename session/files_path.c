@@ -17,8 +17,8 @@ static int refuse(struct husk_error *err, const char *path, const char *why,
 {
 	char where[WHERE_SIZE];
 
-	(void)error_set(err, HUSK_E_PATH, printable(where, sizeof(where), path), "%s",
-			why);
+	printable(where, sizeof(where), *path ? path : "path");
+	(void)error_set(err, HUSK_E_PATH, where, "%s", why);
 	if (hint)
 		error_hint(err, "%s", hint);
 	return HUSK_E_PATH;
