@@ -91,6 +91,10 @@ void mcp_place_leave(struct mcp *mcp, struct mcp_place *place);
 /* Open a workspace by the settings and put it in the place of the other. */
 int mcp_place_open(struct mcp *mcp, struct husk_error *err);
 
+/* Answer what comes until the input ends, a signal comes, or nobody reads. 0, or -errno
+ * where the input cannot be read. */
+int mcp_serve(struct mcp *mcp);
+
 /* The methods: cli/mcp_methods.c. */
 void mcp_dispatch(struct mcp_request *request, const char *method);
 /* Add what every cacheable result of the newer era has. */

@@ -23,7 +23,10 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(OUT)/%)
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer,$(OBJ)/tests/fuzz/driver.o)
 $(OUT)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(filter %.o,$(FUZZ_DRIVER)) $(UNIT_LINK)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $(filter -%,$(FUZZ_DRIVER)) $^ $(LIBS) -o $@
+	$(CC) $(LDFLAGS) $(FUZZ_LINK) $(filter -%,$(FUZZ_DRIVER)) $^ $(LIBS) -o $@
+# Calls of the command into the library that a target answers itself.
+$(OUT)/tests/fuzz/fuzz_mcp: FUZZ_LINK := \
+	-Wl,--wrap=husk_session_run,--wrap=husk_session_run_code
 
 .SECONDARY: $(UNIT_OBJ) $(FUZZ_OBJ) $(OBJ)/tests/fuzz/driver.o
 -include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)
