@@ -10,6 +10,7 @@
  */
 #include "runtime/layout.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
@@ -168,6 +169,14 @@ static void writable_mounts(struct plan *plan)
 	plan_bind(plan, "../tmp", "tmp", 0, STEP_MOUNT_TREE);
 }
 
+/* What cannot be told to be missing counts as there: a mask is never left out because a
+ * look has failed, and init says what it could not mount on. */
+static bool may_be_there(const char *host)
+{
+	return faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       errno != ENOENT;
+}
+
 /* Which rows of the tables this kernel has. */
 void layout_find_rows(struct host_views *views)
 {
@@ -175,12 +184,12 @@ void layout_find_rows(struct host_views *views)
 
 	for (size_t i = 0; i < COUNT(proc_masks); i++) {
 		(void)snprintf(host, sizeof(host), "/%s", proc_masks[i].path);
-		if (faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (may_be_there(host))
 			views->proc_masks |= UINT32_C(1) << i;
 	}
 	for (size_t i = 0; i < COUNT(sys_views); i++) {
 		(void)snprintf(host, sizeof(host), "/%s", sys_views[i]);
-		if (faccessat(AT_FDCWD, host, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (may_be_there(host))
 			views->sys_views |= UINT32_C(1) << i;
 	}
 }

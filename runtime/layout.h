@@ -36,10 +36,11 @@ struct host_views {
 	size_t link_count;
 	uint32_t proc_masks,
 	    sys_views; /* bit i: row i of layout.c's table is in this kernel */
+	int error;     /* why something could not be looked at, or 0; while it is made */
 };
 
-/* Look. NULL on lack of memory; the caller's, released with free(3). */
-struct host_views *host_views_new(void);
+/* Look. *ret is the caller's, released with free(3). HUSK_E_MEMORY, HUSK_E_SYSTEM. */
+int host_views_new(struct host_views **ret, struct husk_error *err);
 /* A number that changes when one of the single files among the views is replaced. */
 uint64_t host_views_stamp(const struct host_views *views);
 /* layout.c's part of it. */

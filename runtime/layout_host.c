@@ -48,6 +48,15 @@ static const struct {
 static const uint64_t read_only =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
+/* What is not there, or not for this user, is not shown. Any other failure would make a
+ * box that lacks something for no reason that anybody could see. */
+static void look_failed(struct host_views *views, int error)
+{
+	if (error != ENOENT && error != ENOTDIR && error != EACCES && error != EINVAL &&
+	    views->error == 0)
+		views->error = error;
+}
+
 static void add_view(struct host_views *views, const char *path)
 {
 	struct host_view *view;
@@ -57,7 +66,11 @@ static void add_view(struct host_views *views, const char *path)
 	if (views->view_count == VIEWS_MAX || strlen(path) >= VIEW_PATH)
 		return;
 	(void)snprintf(host, sizeof(host), "/%s", path);
-	if (lstat(host, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+	if (lstat(host, &st) < 0) {
+		look_failed(views, errno);
+		return;
+	}
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return;
 	view = &views->views[views->view_count++];
 	(void)snprintf(view->path, sizeof(view->path), "%s", path);
@@ -94,16 +107,20 @@ static void add_matching(struct host_views *views)
 {
 	DIR *etc = opendir("/etc");
 	size_t before = views->view_count;
-	const struct dirent *entry;
+	const struct dirent *entry = NULL;
 	char path[VIEW_PATH];
 
-	while (etc && (entry = readdir(etc))) {
+	if (!etc)
+		look_failed(views, errno);
+	while (etc && (errno = 0, entry = readdir(etc))) {
 		if (!matches_row(entry->d_name))
 			continue;
 		if (snprintf(path, sizeof(path), "etc/%s", entry->d_name) <
 		    (int)sizeof(path))
 			add_view(views, path);
 	}
+	if (etc && errno != 0)
+		look_failed(views, errno);
 	if (etc)
 		(void)closedir(etc);
 	/* A directory has no order of its own. */
@@ -120,6 +137,8 @@ static void add_link(struct host_views *views, const char *name)
 
 	(void)snprintf(host, sizeof(host), "/%s", name);
 	n = readlink(host, link->target, sizeof(link->target) - 1);
+	if (n < 0)
+		look_failed(views, errno);
 	if (n <= 0)
 		return;
 	link->target[n] = '\0';
@@ -130,12 +149,13 @@ static void add_link(struct host_views *views, const char *name)
 	views->link_count++;
 }
 
-struct host_views *host_views_new(void)
+int host_views_new(struct host_views **ret, struct husk_error *err)
 {
 	struct host_views *views = calloc(1, sizeof(*views));
+	int error;
 
 	if (!views)
-		return NULL;
+		return error_oom(err, "session");
 	add_view(views, "usr");
 	for (size_t i = 0; i < COUNT(program_dirs); i++) {
 		add_view(views, program_dirs[i]);
@@ -147,7 +167,16 @@ struct host_views *host_views_new(void)
 	}
 	add_matching(views);
 	layout_find_rows(views);
-	return views;
+	error = views->error;
+	if (error != 0) {
+		free(views);
+		return error == ENOMEM
+			   ? error_oom(err, "session")
+			   : error_sys(err, error, "host",
+				       "cannot look at its programs and libraries");
+	}
+	*ret = views;
+	return 0;
 }
 
 static void mix(uint64_t *hash, uint64_t value)

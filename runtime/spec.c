@@ -140,11 +140,12 @@ int box_spec_prepare(struct box_spec *spec, struct husk_error *err)
 	r = resolve_targets(spec, err);
 	if (r == 0)
 		r = init_image_open(&spec->init_fd, err);
+	if (r == 0)
+		r = host_views_new(&spec->views, err);
 	if (r < 0)
 		return r;
-	spec->views = host_views_new();
 	spec->template = template_new();
-	if (!spec->views || !spec->template)
+	if (!spec->template)
 		return error_oom(err, "session");
 	spec->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (spec->proc_fd < 0) {
