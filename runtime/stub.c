@@ -126,41 +126,37 @@ static void wait_go(struct stub_args *args)
 		stub_exit();
 }
 
+/* From first to last, but for one. */
+static long close_but(unsigned first, unsigned last, unsigned kept)
+{
+	long r = 0;
+
+	if (kept < first || kept > last)
+		return raw3(SYS_close_range, first, last, 0);
+	if (kept > first)
+		r = raw3(SYS_close_range, first, kept - 1, 0);
+	if (r == 0 && kept < last)
+		r = raw3(SYS_close_range, kept + 1, last, 0);
+	return r;
+}
+
 /* Close all but the descriptors to keep; those lose their close-on-exec flag. init_fd
  * keeps it: exec opens the file before it closes descriptors. */
 static long keep_descriptors(struct stub_args *args)
 {
 	unsigned from = 0;
-	long r;
+	long r = 0;
 
-	for (unsigned i = 0; i < args->keep_count; i++) {
+	for (unsigned i = 0; i < args->keep_count && r == 0; i++) {
 		unsigned fd = (unsigned)args->keep[i];
 
-		if (fd > from) {
-			unsigned a = from, b = fd - 1;
-			unsigned hole = (unsigned)args->init_fd;
-
-			if (hole >= a && hole <= b) {
-				if (hole > a)
-					(void)raw3(SYS_close_range, a, hole - 1, 0);
-				if (hole < b)
-					(void)raw3(SYS_close_range, hole + 1, b, 0);
-			} else {
-				r = raw3(SYS_close_range, a, b, 0);
-				if (r < 0)
-					return r;
-			}
-		}
-		r = raw3(SYS_fcntl, fd, F_SETFD, 0);
-		if (r < 0)
-			return r;
+		if (fd > from)
+			r = close_but(from, fd - 1, (unsigned)args->init_fd);
+		if (r == 0)
+			r = raw3(SYS_fcntl, fd, F_SETFD, 0);
 		from = fd + 1;
 	}
-	if ((unsigned)args->init_fd < from)
-		return raw3(SYS_close_range, from, ~0U, 0);
-	if ((unsigned)args->init_fd > from)
-		(void)raw3(SYS_close_range, from, (unsigned)args->init_fd - 1, 0);
-	return raw3(SYS_close_range, (unsigned)args->init_fd + 1, ~0U, 0);
+	return r < 0 ? r : close_but(from, ~0U, (unsigned)args->init_fd);
 }
 
 static void stub_main(void *data, void *unused)

@@ -98,13 +98,15 @@ void init_main(long *stack)
 {
 	static struct init init;
 	char **argv = (char **)(stack + 1);
+	long marked;
 
 	if (stack[0] != 2)
 		init_exit(2);
 	(void)raw1(SYS_umask, 0); /* the modes in the plan are meant as they are */
-	/* Nothing passes an exec by oversight. */
-	(void)raw3(SYS_close_range, 0, ~0U, CLOSE_RANGE_CLOEXEC);
+	/* Nothing passes an exec by oversight. Told of once there is somebody to tell. */
+	marked = raw3(SYS_close_range, 0, ~0U, CLOSE_RANGE_CLOEXEC);
 	read_plan(&init, argv[1]);
+	(void)STEP(&init, STEP_READ_PLAN, "descriptors", marked);
 	(void)STEP(&init, STEP_SET_IDS, NULL, take_ids(init.plan));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_caller(&init));
 	(void)STEP(&init, STEP_WATCH_CALLER, NULL, watch_children(&init));
