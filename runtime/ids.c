@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 
@@ -99,16 +100,37 @@ int ids_choose(struct ids *ret, struct husk_error *err)
 	return r;
 }
 
-/* Until the parent, which holds our pidfd, kills us; or until it dies, which may have
- * happened before the kernel was told that this is to end us. */
-static void namespace_child(void *parent, void *unused)
+/* Lies in the parent's memory, and so does the child's stack: nothing of both may go
+ * before the child has. */
+struct holder {
+	pid_t parent;
+	volatile uint32_t over; /* futex: the namespace is held by another descriptor */
+};
+
+/* Until the parent says so or kills us; or until it dies, which may have happened before
+ * the kernel was told that this is to end us. */
+static void namespace_child(void *data, void *unused)
 {
+	struct holder *holder = data;
+
 	(void)unused;
 	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	while (raw0(SYS_getppid) == *(const pid_t *)parent)
-		raw0(SYS_pause);
+	while (!holder->over && raw0(SYS_getppid) == holder->parent)
+		(void)raw4(SYS_futex, &holder->over, FUTEX_WAIT, 0, NULL);
 	for (;;)
 		raw1(SYS_exit_group, 1);
+}
+
+/* Both ways: a signal may be refused by a security module, and a child that somebody has
+ * stopped does not look. */
+static void end_child(struct holder *holder, int pidfd)
+{
+	holder->over = 1;
+	(void)raw3(SYS_futex, &holder->over, FUTEX_WAKE, 1);
+	(void)raw4(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0);
+	while (waitid(P_PIDFD, (id_t)pidfd, &(siginfo_t){0}, WEXITED | __WALL) < 0 &&
+	       errno == EINTR)
+		;
 }
 
 static int write_maps(pid_t pid, const struct ids *ids, uint32_t disk_uid,
@@ -133,7 +155,7 @@ static int make_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t dis
 	char stack[4096] __attribute__((aligned(16)));
 	char path[64];
 	int pidfd = -1, fd, r;
-	pid_t self = getpid();
+	struct holder holder = {.parent = getpid()};
 	long pid;
 	struct clone_args args = {
 	    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_PIDFD,
@@ -142,7 +164,7 @@ static int make_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t dis
 	    .stack_size = sizeof(stack),
 	};
 
-	pid = raw_clone3(&args, sizeof(args), namespace_child, &self, NULL);
+	pid = raw_clone3(&args, sizeof(args), namespace_child, &holder, NULL);
 	if (pid < 0)
 		return (int)pid;
 	r = write_maps((pid_t)pid, ids, disk_uid, disk_gid);
@@ -150,8 +172,7 @@ static int make_namespace(const struct ids *ids, uint32_t disk_uid, uint32_t dis
 	fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC);
 	if (r == 0 && fd < 0)
 		fd = -errno;
-	(void)raw4(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0);
-	(void)waitid(P_PIDFD, (id_t)pidfd, &(siginfo_t){0}, WEXITED | __WALL);
+	end_child(&holder, pidfd);
 	(void)close(pidfd);
 	return fd;
 }
