@@ -156,6 +156,12 @@ static void grow_pipe(struct streams *streams, int stream, int fd, size_t got)
 	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_LARGE);
 }
 
+/* A terminal whose other side is closed gives EIO where a pipe has an end. */
+static bool is_end(const struct run *run, int error)
+{
+	return run->call->terminal && error == EIO;
+}
+
 void streams_take(struct streams *streams, int stream, int rounds)
 {
 	struct run *run = streams->run;
@@ -168,7 +174,9 @@ void streams_take(struct streams *streams, int stream, int rounds)
 		ssize_t n;
 
 		if (!to) {
-			fd_close(fd); /* no memory to read into: the box gets EPIPE */
+			/* No memory to read into: the box gets EPIPE. */
+			run->outcome->truncated = true;
+			fd_close(fd);
 			return;
 		}
 		n = read(*fd, to, size);
@@ -181,6 +189,8 @@ void streams_take(struct streams *streams, int stream, int rounds)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
+		if (n < 0 && !is_end(run, errno))
+			run->outcome->truncated = true; /* the rest cannot be had */
 		fd_close(fd);
 	}
 }
