@@ -83,8 +83,13 @@ int cgroup_name_claim(int dir, const char *name, const char *lock_file, int flag
 	}
 	/* We may have opened it before, and locked it after, a sweeper was through with
 	 * it. */
-	if (faccessat(dir, name, F_OK, 0) < 0)
-		return -errno;
+	if (faccessat(dir, name, F_OK, 0) < 0) {
+		int r = -errno;
+
+		if (r != -ENOENT)
+			(void)unlinkat(dir, name, AT_REMOVEDIR);
+		return r;
+	}
 	return fd_take(&fd);
 }
 
