@@ -3,6 +3,7 @@
 #include "cli/config.h"
 
 #include "cli/escape.h"
+#include "cli/json_memory.h"
 #include "cli/say.h"
 
 #include <errno.h>
@@ -125,9 +126,12 @@ int cli_config_parse(struct cli_config_file *file, struct husk_error *err)
 	struct cli_config_place place = {.file = file};
 	char where[sizeof(err->where)], text[JSON_ERROR_TEXT_LENGTH * 2];
 	json_error_t error;
+	int r = cli_json_read(file->text, file->size, JSON_REJECT_DUPLICATES, &file->root,
+			      &error);
 
-	file->root = json_loadb(file->text, file->size, JSON_REJECT_DUPLICATES, &error);
-	if (!file->root) {
+	if (r == -ENOMEM)
+		return cli_error_memory(err, WHAT);
+	if (r < 0) {
 		(void)cli_config_refuse(&place, err, "%s", "");
 		(void)snprintf(where, sizeof(where), "%.110s:%d", err->where, error.line);
 		(void)cli_escape(text, sizeof(text), error.text, strlen(error.text), 0);

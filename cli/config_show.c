@@ -3,6 +3,7 @@
 #include "cli/config.h"
 
 #include "cli/escape.h"
+#include "cli/json_memory.h"
 #include "cli/json_text.h"
 #include "cli/say.h"
 
@@ -200,7 +201,7 @@ static void put_named(FILE *out, const char *title, const json_t *all)
 	json_object_foreach((json_t *)(uintptr_t)all, name, entry)
 	{
 		char *value =
-		    json_dumps(json_object_get(entry, "value"), JSON_ENCODE_ANY);
+		    cli_json_dump(json_object_get(entry, "value"), JSON_ENCODE_ANY);
 
 		put(out, 14, name);
 		put(out, 0, " ");
@@ -241,16 +242,17 @@ static char *as_text(const json_t *all, bool json)
 {
 	char *printed = NULL;
 	size_t size = 0;
+	bool whole;
 	FILE *out;
 
+	if (json)
+		return cli_json_dump(all, JSON_INDENT(2));
 	out = open_memstream(&printed, &size);
 	if (!out)
 		return NULL;
-	if (json && json_dumpf(all, out, JSON_INDENT(2)) == 0)
-		(void)fputc('\n', out);
-	else if (!json)
-		put_all(out, all);
-	if (fclose(out) == 0)
+	put_all(out, all);
+	whole = !ferror(out) && !cli_json_lost();
+	if (fclose(out) == 0 && whole)
 		return printed;
 	free(printed);
 	return NULL;
@@ -261,6 +263,7 @@ int cli_config_show(struct cli_settings *settings, size_t count, char **words)
 	struct husk_error err = {0}, passed = {0};
 	const struct cli_verb *run = NULL;
 	char *printed;
+	size_t size;
 	json_t *all;
 	int r, held;
 
@@ -276,7 +279,10 @@ int cli_config_show(struct cli_settings *settings, size_t count, char **words)
 		(void)cli_error_memory(&err, "config show");
 		return cli_say_error(&err);
 	}
-	r = cli_print(printed, strlen(printed));
+	size = strlen(printed);
+	if (settings->json)
+		printed[size++] = '\n'; /* in the place of the NUL */
+	r = cli_print(printed, size);
 	free(printed);
 	/* What `husk run` would say to these settings. */
 	return held < 0 && r == CLI_EXIT_OK ? cli_say_error(&passed) : r;

@@ -3,6 +3,7 @@
 #include "cli/apparmor.h"
 #include "cli/escape.h"
 #include "cli/images.h"
+#include "cli/json_memory.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -143,6 +144,7 @@ static json_t *probe_json(const husk_host *host, size_t index)
 static int put_json(FILE *out, const husk_host *host)
 {
 	json_t *probes = json_array(), *root;
+	char *text;
 	int r = probes ? 0 : -1;
 
 	for (size_t i = 0; i < husk_host_count(host) && r == 0; i++)
@@ -152,8 +154,10 @@ static int put_json(FILE *out, const husk_host *host)
 			       "level", husk_host_level(host), "summary",
 			       json_of(husk_host_summary(host)), "probes", probes)
 		   : NULL;
-	r = root ? json_dumpf(root, out, JSON_COMPACT) : -1;
-	(void)fputc('\n', out);
+	text = root ? cli_json_dump(root, JSON_COMPACT) : NULL;
+	r = text ? 0 : -1;
+	(void)fprintf(out, "%s\n", text ? text : "");
+	free(text);
 	json_decref(root);
 	json_decref(probes);
 	return r;
@@ -170,6 +174,8 @@ static int print_host(const husk_host *host, bool json)
 		r = put_json(out, host);
 	else if (out)
 		put_table(out, host);
+	if (out && ferror(out))
+		r = -1;
 	if (out && fclose(out) != 0)
 		r = -1;
 	if (r < 0) {

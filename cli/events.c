@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/events.h"
 
+#include "cli/json_memory.h"
+
 #include "cli/json_text.h"
 
 #include <husk/options.h>
@@ -14,7 +16,7 @@ enum { PIECE = 64 << 10 };
 
 static int put(struct cli_events *events, json_t *event)
 {
-	char *text = json_dumps(event, JSON_COMPACT);
+	char *text = cli_json_dump(event, JSON_COMPACT);
 	size_t size;
 	int r;
 
@@ -126,15 +128,17 @@ int cli_events_end(struct cli_events *events, const husk_result *result)
 {
 	struct husk_error err;
 	char *text = NULL;
-	json_t *fields;
+	json_t *fields = NULL;
 	int r = flush(events, HUSK_STDOUT);
 
 	if (r == 0)
 		r = flush(events, HUSK_STDERR);
 	if (r != 0 || husk_result_to_json(result, &text, &err) < 0)
 		return 1;
-	fields = json_loads(text, JSON_ALLOW_NUL, NULL);
+	r = cli_json_read(text, strlen(text), JSON_ALLOW_NUL, &fields, NULL);
 	free(text);
+	if (r < 0)
+		return 1;
 	(void)json_object_del(fields, "stdout");
 	(void)json_object_del(fields, "stderr");
 	return put(events, json_pack("{s:s,s:o}", "event", "exit", "result", fields));

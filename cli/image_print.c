@@ -2,6 +2,7 @@
 #include "cli/image_print.h"
 
 #include "cli/escape.h"
+#include "cli/json_memory.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 
@@ -103,13 +104,16 @@ static json_t *image_json(const husk_image *image)
 int cli_images_json(FILE *out, const husk_images *images)
 {
 	json_t *list = json_array();
+	char *text = NULL;
 	int r = list ? 0 : -1;
 
 	for (size_t i = 0; r == 0 && i < husk_images_count(images); i++)
 		r = json_array_append_new(list, image_json(husk_images_get(images, i)));
 	if (r == 0)
-		r = json_dumpf(list, out, JSON_COMPACT);
-	(void)fputc('\n', out);
+		text = cli_json_dump(list, JSON_COMPACT);
+	r = text ? 0 : -1;
+	(void)fprintf(out, "%s\n", text ? text : "");
+	free(text);
 	json_decref(list);
 	return r;
 }
@@ -129,7 +133,7 @@ static void put_label(FILE *out, int depth, const char *name)
 
 static void put_scalar(FILE *out, const json_t *value)
 {
-	char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+	char *text = json_is_string(value) ? NULL : cli_json_dump(value, JSON_ENCODE_ANY);
 	const char *plain = json_is_string(value) ? json_string_value(value) : text;
 	size_t size = plain ? strlen(plain) : 0;
 	char *printed = malloc(4 * size + 1);
@@ -184,13 +188,13 @@ static void put_body(FILE *out, int depth, json_t *value)
 
 int cli_image_details(FILE *out, const char *json)
 {
-	json_t *root = json_loads(json, 0, NULL);
+	json_t *root = NULL;
 
-	if (!root)
+	if (cli_json_read(json, strlen(json), 0, &root, NULL) < 0)
 		return -1;
 	put_object(out, 0, root);
 	json_decref(root);
-	return 0;
+	return cli_json_lost() ? -1 : 0;
 }
 
 int cli_image_print(int (*put)(FILE *out, const void *what, bool json), const void *what,
@@ -201,6 +205,8 @@ int cli_image_print(int (*put)(FILE *out, const void *what, bool json), const vo
 	FILE *out = open_memstream(&text, &size);
 	int r = out ? put(out, what, json) : -1;
 
+	if (out && ferror(out))
+		r = -1;
 	if (out && fclose(out) != 0)
 		r = -1;
 	if (r < 0) {

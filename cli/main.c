@@ -3,6 +3,7 @@
  * its table (cli/verbs.c), reads the options by theirs (cli/options.c), and calls it. */
 #include "cli/arguments.h"
 #include "cli/config.h"
+#include "cli/json_memory.h"
 #include "cli/say.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
@@ -88,6 +89,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_fds() < 0)
 		return CLI_EXIT_CANNOT;
+	cli_json_watch();
 	/* A reader that has gone is seen as EPIPE, where one can still clean up. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (argc > 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/mcp_answer.h"
 
+#include "cli/json_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,13 +104,16 @@ static json_t *make_text(const husk_result *result)
 static json_t *make_fields(const husk_result *result)
 {
 	struct husk_error err;
-	json_t *fields, *files;
+	json_t *fields = NULL, *files;
+	int r;
 	char *text = NULL;
 
 	if (husk_result_to_json(result, &text, &err) < 0)
 		return NULL;
-	fields = json_loads(text, JSON_ALLOW_NUL, NULL);
+	r = cli_json_read(text, strlen(text), JSON_ALLOW_NUL, &fields, NULL);
 	free(text);
+	if (r < 0)
+		return NULL;
 	files = json_object_get(fields, "files");
 	if (json_array_size(files) > FILES_MAX) {
 		while (json_array_size(files) > FILES_MAX)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/mcp_call.h"
 
+#include "cli/json_memory.h"
 #include "cli/say.h"
 #include "cli/signals.h"
 
@@ -227,7 +228,8 @@ void mcp_tools_call(struct mcp_request *request)
 		return;
 	}
 	call = call_new(request, tool);
-	if (!call || !call->request.params) {
+	/* Without its id it would be taken for one that wants no answer. */
+	if (!call || !call->request.params || cli_json_lost()) {
 		if (call)
 			call_free(call);
 		mcp_reply_error(request, MCP_INTERNAL_ERROR, "out of memory", NULL);

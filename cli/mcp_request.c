@@ -2,6 +2,8 @@
 /* Answers: each request once, those of a batch together. */
 #include "cli/mcp.h"
 
+#include "cli/json_memory.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +15,25 @@ void mcp_request_deinit(struct mcp_request *request)
 	json_decref(request->id);
 	json_decref(request->params);
 	request->id = request->params = NULL;
+}
+
+static json_t *error_message(const json_t *id, int code, const char *text, json_t *data)
+{
+	json_t *error = json_pack("{s:i,s:s}", "code", code, "message", text);
+
+	if (data)
+		(void)json_object_set_new(error, "data", data);
+	return json_pack("{s:s,s:O,s:o}", "jsonrpc", "2.0", "id",
+			 id ? (json_t *)(uintptr_t)id : json_null(), "error", error);
+}
+
+/* What was to be said is lost, in whole or in part; that much is said. */
+static void send_no_memory(struct mcp *mcp, const json_t *id)
+{
+	cli_json_forget();
+	(void)mcp_wire_send(&mcp->wire,
+			    error_message(id, MCP_INTERNAL_ERROR, "out of memory", NULL));
+	cli_json_forget();
 }
 
 /* The last answer sends the batch. */
@@ -28,20 +49,10 @@ static void into_batch(struct mcp *mcp, struct mcp_batch *batch, json_t *message
 		free(batch);
 	}
 	pthread_mutex_unlock(&mcp->lock);
-	if (answers && json_array_size(answers) > 0)
-		(void)mcp_wire_send(&mcp->wire, answers);
-	else
+	if (!answers || json_array_size(answers) == 0)
 		json_decref(answers);
-}
-
-static json_t *error_message(const json_t *id, int code, const char *text, json_t *data)
-{
-	json_t *error = json_pack("{s:i,s:s}", "code", code, "message", text);
-
-	if (data)
-		(void)json_object_set_new(error, "data", data);
-	return json_pack("{s:s,s:O,s:o}", "jsonrpc", "2.0", "id",
-			 id ? (json_t *)(uintptr_t)id : json_null(), "error", error);
+	else if (mcp_wire_send(&mcp->wire, answers) == -ENOMEM)
+		send_no_memory(mcp, NULL);
 }
 
 static void send(struct mcp_request *request, json_t *message)
@@ -58,9 +69,11 @@ static void send(struct mcp_request *request, json_t *message)
 		request->batch = NULL;
 		return;
 	}
-	if (!message)
+	if (!request->id)
 		return;
 	r = mcp_wire_send(&mcp->wire, message);
+	if (r == -ENOMEM)
+		send_no_memory(mcp, request->id);
 	if (r == -EFBIG)
 		(void)mcp_wire_send(
 		    &mcp->wire,
@@ -107,8 +120,11 @@ void mcp_reply_nothing(struct mcp_request *request)
 
 void mcp_notify(struct mcp *mcp, const char *method, json_t *params)
 {
-	(void)mcp_wire_send(&mcp->wire, json_pack("{s:s,s:s,s:o}", "jsonrpc", "2.0",
-						  "method", method, "params", params));
+	/* Nobody waits for it. */
+	if (mcp_wire_send(&mcp->wire, json_pack("{s:s,s:s,s:o}", "jsonrpc", "2.0",
+						"method", method, "params", params)) ==
+	    -ENOMEM)
+		cli_json_forget();
 }
 
 json_t *mcp_path(const char *path)

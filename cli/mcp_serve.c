@@ -2,6 +2,8 @@
 /* Reads messages and hands them on. */
 #include "cli/mcp.h"
 
+#include "cli/json_memory.h"
+
 #include "cli/mcp_call.h"
 #include "cli/signals.h"
 
@@ -72,13 +74,17 @@ static void handle(struct mcp *mcp, json_t *message, struct mcp_batch *batch)
 static void handle_batch(struct mcp *mcp, json_t *messages)
 {
 	size_t count = json_array_size(messages);
-	struct mcp_batch *batch = count > 0 ? calloc(1, sizeof(*batch)) : NULL;
+	struct mcp_batch *batch = calloc(1, sizeof(*batch));
 
-	if (!batch) {
-		refuse(mcp, NULL, "an empty batch", NULL);
+	if (batch)
+		batch->answers = json_array();
+	if (count == 0 || !batch || !batch->answers) {
+		refuse(mcp, NULL, count == 0 ? "an empty batch" : "out of memory", NULL);
+		if (batch)
+			json_decref(batch->answers);
+		free(batch);
 		return;
 	}
-	batch->answers = json_array();
 	batch->waiting = (unsigned)count;
 	for (size_t i = 0; i < count; i++)
 		handle(mcp, json_array_get(messages, i), batch);
@@ -102,6 +108,10 @@ static void handle_lines(struct mcp *mcp)
 		} else if (line == MCP_LINE_TOO_LONG) {
 			mcp_reply_error(&nobody, MCP_INVALID_REQUEST,
 					"the message is longer than 32 MiB", NULL);
+		} else if (line == MCP_LINE_LOST) {
+			cli_json_forget();
+			mcp_reply_error(&nobody, MCP_INTERNAL_ERROR, "out of memory",
+					NULL);
 		} else if (json_is_array(message)) {
 			handle_batch(mcp, message);
 		} else {
@@ -110,6 +120,7 @@ static void handle_lines(struct mcp *mcp)
 		if (line == MCP_LINE_JSON)
 			json_decref(message);
 		mcp_request_deinit(&nobody);
+		cli_json_forget();
 	}
 }
 

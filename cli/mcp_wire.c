@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/mcp_wire.h"
 
+#include "cli/json_memory.h"
+
 #include "cli/say.h"
 
 #include <errno.h>
@@ -103,7 +105,7 @@ static bool is_blank(const char *text, size_t size)
 enum mcp_line mcp_wire_next(struct mcp_wire *wire, json_t **ret, json_error_t *error)
 {
 	size_t size = line_size(wire);
-	json_t *message;
+	int r;
 
 	if (wire->skipping && size > 0) {
 		wire->skipping = false;
@@ -116,18 +118,17 @@ enum mcp_line mcp_wire_next(struct mcp_wire *wire, json_t **ret, json_error_t *e
 	}
 	if (size == 0)
 		return MCP_LINE_NONE;
-	message =
-	    json_loadb(wire->data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
+	r = cli_json_read(wire->data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, ret,
+			  error);
 	drop(wire, size);
-	if (!message)
-		return MCP_LINE_BAD;
-	*ret = message;
-	return MCP_LINE_JSON;
+	if (r == -ENOMEM)
+		return MCP_LINE_LOST;
+	return r < 0 ? MCP_LINE_BAD : MCP_LINE_JSON;
 }
 
 int mcp_wire_send(struct mcp_wire *wire, json_t *message)
 {
-	char *text = json_dumps(message, JSON_COMPACT);
+	char *text = cli_json_dump(message, JSON_COMPACT);
 	size_t size;
 	int r = -EPIPE;
 

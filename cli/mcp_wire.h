@@ -31,6 +31,7 @@ enum mcp_line {
 	MCP_LINE_JSON,
 	MCP_LINE_BAD,	   /* not JSON: why is in error */
 	MCP_LINE_TOO_LONG, /* it was skipped */
+	MCP_LINE_LOST,	   /* no memory to read it */
 };
 
 void mcp_wire_init(struct mcp_wire *wire, int in, int out);
@@ -41,8 +42,8 @@ int mcp_wire_fill(struct mcp_wire *wire);
 /* The next whole line; *ret is the caller's where it is JSON. */
 enum mcp_line mcp_wire_next(struct mcp_wire *wire, json_t **ret, json_error_t *error);
 
-/* Write one message whole and release it. 0, -EFBIG (nothing was written: it is
- * MCP_MAX_OUT or more), -ENOMEM, or -EPIPE and the like. */
+/* Write one message (NULL: there was no memory for it) whole and release it. 0, -EFBIG
+ * (nothing was written: it is MCP_MAX_OUT or more), -ENOMEM, or -EPIPE and the like. */
 int mcp_wire_send(struct mcp_wire *wire, json_t *message);
 /* Has writing failed, or would it? */
 bool mcp_wire_broken(struct mcp_wire *wire);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* husk ps: this user's boxes that run. */
 #include "cli/escape.h"
+#include "cli/json_memory.h"
 #include "cli/running.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -64,12 +65,14 @@ static void put_rows(FILE *out, const json_t *list)
 
 static int print_json(const json_t *list)
 {
-	char *text = json_dumps(list, JSON_INDENT(2));
+	char *text = cli_json_dump(list, JSON_INDENT(2));
 	size_t size = text ? strlen(text) : 0;
 	int r;
 
-	if (!text)
+	if (!text) {
+		cli_say("ps", "out of memory", NULL);
 		return CLI_EXIT_CANNOT;
+	}
 	text[size] = '\n'; /* in the place of the NUL */
 	r = cli_print(text, size + 1);
 	free(text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/running.h"
 
+#include "cli/json_memory.h"
+
 #include "cli/json_text.h"
 #include "cli/say.h"
 
@@ -103,12 +105,13 @@ static void write_down(const struct cli_running *running,
 	    "image", text_or_null(settings->box.image ? settings->box.image : "host"),
 	    "workspace", text_or_null(settings->box.workspace), "command",
 	    command_text(words));
-	char *text = json_dumps(entry, JSON_COMPACT);
+	char *text = cli_json_dump(entry, JSON_COMPACT);
 
 	if (text)
 		(void)cli_write_all(running->fd, text, strlen(text));
 	free(text);
 	json_decref(entry);
+	cli_json_forget(); /* an entry without a line is as good */
 }
 
 static void make_up_name(struct cli_running *running, const char *verb)
