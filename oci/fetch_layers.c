@@ -8,6 +8,8 @@
 #include "base/fd.h"
 #include "oci/fetch_own.h"
 
+enum { LOOK_MS = 1000 };
+
 struct worker {
 	struct fetch *fetch;
 	size_t slot;
@@ -40,28 +42,42 @@ static void *work(void *user)
 		if (fetch_one_layer(fetch, index, worker->slot, &why) < 0)
 			fetch_stop(fetch, &why);
 	}
+	(void)pthread_mutex_lock(&fetch->lock);
+	fetch->ended++;
+	(void)pthread_mutex_unlock(&fetch->lock);
 	(void)fd_write_all(fetch->done_fd, &one, sizeof(one));
 	return NULL;
 }
 
-/* Until all workers have ended. */
+static size_t count_ended(struct fetch *fetch)
+{
+	size_t ended;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	ended = fetch->ended;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return ended;
+}
+
+/* Until all workers have ended. The descriptor is there to wake us, and for nothing else:
+ * a worker whose word did not come through is not waited for. */
 static void watch(struct fetch *fetch, size_t running)
 {
-	while (running > 0) {
+	while (count_ended(fetch) < running) {
 		struct pollfd fds[2] = {
 		    {.fd = fetch->done_fd, .events = POLLIN},
 		    {.fd = fetch_is_stopped(fetch) ? -1 : fetch->options->cancel_fd,
 		     .events = POLLIN},
 		};
-		uint64_t ended;
+		uint64_t words;
 
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, LOOK_MS) < 0 && errno != EINTR)
 			return; /* joining waits as well */
 		if (fds[1].revents)
 			(void)fetch_is_cancelled(fetch);
 		if (fds[0].revents & POLLIN &&
-		    read(fetch->done_fd, &ended, sizeof(ended)) == sizeof(ended))
-			running -= ended < running ? (size_t)ended : running;
+		    read(fetch->done_fd, &words, sizeof(words)) < 0 && errno != EINTR)
+			return;
 	}
 }
 

@@ -33,6 +33,7 @@ struct fetch {
 	struct husk_error why; /* is_stopped */
 	struct blob *active[FETCH_WORKERS];
 	int done_fd;		       /* eventfd: a worker has ended */
+	size_t ended;		       /* workers; under lock */
 	pthread_mutex_t progress_lock; /* events come one at a time */
 	uint64_t *told_ms;	       /* of each layer: when its last event was */
 };
