@@ -187,6 +187,8 @@ int plan_describe(const struct wire_header *h, struct buffer *out)
 	}
 	if (r == 0)
 		r = describe_lockdown(h, out);
+	if (h->call == 0) /* it comes later */
+		return r;
 	if (r == 0)
 		r = buffer_addf(out, "workdir %s\n", text(h, call->workdir));
 	if (r == 0)

@@ -4,9 +4,9 @@
  *
  * The plan is one block in a memfd that init maps shared: a header, an array of
  * operations, and a pool of strings and bytes that both refer to by offset from the start
- * of the block, which ends in a NUL. runtime/wire_check.h says whether one is sound. The library and the init program are built together and travel together
- * (the one carries the other), so the layout may change at any time; MAGIC catches a
- * mix-up.
+ * of the block, which ends in a NUL. runtime/wire_check.h says whether one is sound. The
+ *library and the init program are built together and travel together (the one carries the
+ *other), so the layout may change at any time; MAGIC catches a mix-up.
  *
  * Init writes back into the header's `progress` while it works, so that the library knows
  * how far the start came even where init was killed. The final report goes over the

@@ -96,19 +96,14 @@ static void add(struct plan *plan, unsigned kind, const char *a, const char *b)
 /* The rest of what a plan has. A path may have been too long for it. */
 static bool close_plan(struct plan *plan, const char *const *words)
 {
+	const struct box_call call = {
+	    .argv = words, .envp = words, .search = "/bin", .workdir = "/workspace"};
 	struct husk_error err = {0};
+	uint32_t name = plan_string(plan, "box");
 	int r;
 
-	uint32_t count, list = plan_list(plan, words, &count);
-	uint32_t text = plan_string(plan, "/workspace");
-
-	plan_header(plan)->argv = list;
-	plan_header(plan)->argc = count;
-	list = plan_list(plan, words, &count);
-	plan_header(plan)->envp = list;
-	plan_header(plan)->envc = count;
-	plan_header(plan)->workdir = text;
-	plan_header(plan)->hostname = text;
+	plan_header(plan)->hostname = name;
+	plan_call(plan, &call, 1);
 	r = plan_finish(plan, &err);
 	if (r < 0)
 		require_refusal(r, &err);
