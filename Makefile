@@ -207,11 +207,13 @@ $(OUT)/bench/%: bench/%.c $(OUT)/libhusk.a
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -std=gnu17 -O2 -g $(WARN) -I. -Iinclude $(OPT_LD) $< $(OUT)/libhusk.a \
 		$(STATIC_LIBS) -pthread -o $@
-$(OUT)/bench/true: bench/true.c
+$(OUT)/bench/true $(OUT)/bench/pause: $(OUT)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 $(WARN) -I. -static -nostdlib -fno-pic -no-pie $< -o $@
-.PHONY: bench
-bench: all $(OUT)/bench/start $(OUT)/bench/files $(OUT)/bench/true
+.PHONY: bench bench-deps
+bench-deps:
+	@tests/deps build bench
+bench: all $(addprefix $(OUT)/bench/,start files true pause)
 	$(PYTHON) bench/run --build $(OUT)
 	$(PYTHON) bench/images --build $(OUT)
 

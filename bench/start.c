@@ -6,17 +6,22 @@
  *		clone3 with seven new namespaces, exec PROGRAM, exit
  *
  *	start spawn N PROGRAM [ARG...]
- *		posix_spawn and wait: commands and peers
+ *		posix_spawn and wait: commands and peers. Their output is discarded.
+ *
+ *	start crowd N WIDTH PROGRAM [ARG...]
+ *		WIDTH of them at once; one line: the time until all have ended
  *
  *	start box N OPTIONS PROGRAM
  *		through the library; OPTIONS is a comma-separated list of enforce,
  *		best-effort, unlimited, heap=MIB, threads=N, parallel=N, code, files
  *
  * parallel=N prints one line: the time for N calls at once from N threads. Without files
- * the workspace is not looked at for changes.
+ * the workspace is not looked at for changes. An argument "@" of spawn and crowd becomes
+ *a name that no other call has: what peers call a box by.
  */
 #include <husk.h>
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
@@ -76,19 +81,44 @@ static int run_floor(int n, char *program)
 	return 0;
 }
 
-static int run_spawn(int n, char **argv)
+static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
 {
-	for (int i = 0; i < n; i++) {
-		double begin = now_us();
-		int status;
-		pid_t pid;
+	static char name[64];
+	static int number;
+	char *words[128];
+	size_t count = 0;
+	pid_t pid;
 
-		if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0 ||
-		    waitpid(pid, &status, 0) < 0 || status != 0)
-			return 1;
+	(void)snprintf(name, sizeof(name), "bench-%d-%d", (int)getpid(), number++);
+	for (; argv[count] && count < sizeof(words) / sizeof(words[0]) - 1; count++)
+		words[count] = strcmp(argv[count], "@") == 0 ? name : argv[count];
+	words[count] = NULL;
+	return posix_spawnp(&pid, words[0], actions, NULL, words, environ) == 0 ? pid
+										: -1;
+}
+
+/* width at once, each turn until the last has ended. */
+static int run_spawn(int n, int width, char **argv)
+{
+	posix_spawn_file_actions_t actions;
+	int failed = 0;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
+					 0);
+	for (int i = 0; i < n && !failed; i++) {
+		double begin = now_us();
+		int status, started = 0;
+
+		while (started < width && spawn(argv, &actions) > 0)
+			started++;
+		failed = started < width;
+		for (; started > 0; started--)
+			failed |= waitpid(-1, &status, 0) < 0 || status != 0;
 		printf("%.1f\n", now_us() - begin);
 	}
-	return 0;
+	posix_spawn_file_actions_destroy(&actions);
+	return failed;
 }
 
 struct job {
@@ -227,7 +257,9 @@ int main(int argc, char **argv)
 	if (n > 0 && strcmp(argv[1], "floor") == 0)
 		return run_floor(n, argv[3]);
 	if (n > 0 && strcmp(argv[1], "spawn") == 0)
-		return run_spawn(n, argv + 3);
+		return run_spawn(n, 1, argv + 3);
+	if (n > 0 && argc > 4 && strcmp(argv[1], "crowd") == 0)
+		return run_spawn(n, (int)strtol(argv[3], NULL, 10), argv + 4);
 	if (n > 0 && argc == 5 && strcmp(argv[1], "box") == 0)
 		return run_box(n, argv[3], argv[4]);
 	fprintf(stderr, "usage: see the top of bench/start.c\n");

@@ -54,6 +54,7 @@ help:
 	'make deb             Debian packages, into build/package' \
 	'make bundle          one archive that runs on a host without any library' \
 	'make bench           measure starts against the floor and against peers' \
+	'make bench-deps      install those peers that the archive has (apt)' \
 	'make deps            install what is missing for building and testing (apt)' \
 	'make deps-build      install what is missing for building alone' \
 	'make install         install below PREFIX (/usr/local), honours DESTDIR' \
