@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call of a session: check, run a box, say what happened. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,16 @@ struct job {
 	size_t code_size;
 };
 
+/* One that was stopped before it began is no work for a box that might be done with it
+ * before anybody looks. */
+static bool is_cancelled(const struct box_call *call)
+{
+	struct pollfd fds[] = {{.fd = call->cancel_fd, .events = POLLIN},
+			       {.fd = call->cancel_fd2, .events = POLLIN}};
+
+	return poll(fds, 2, 0) > 0;
+}
+
 /* A box that is ready, whatever has become of it. 0: the job is done in it; 1: nothing of
  * it has been run. */
 static int run_in_spare(struct husk_session *session, const struct job *job,
@@ -163,7 +174,8 @@ static int run_in_spare(struct husk_session *session, const struct job *job,
 	struct spare_slot *slot;
 	int r;
 
-	if (call.terminal || call.stdin_kind == BOX_STDIN_FD || call.code)
+	if (call.terminal || call.stdin_kind == BOX_STDIN_FD || call.code ||
+	    is_cancelled(&call))
 		return 1;
 	slot = spares_take(session->spares, kind);
 	if (!slot)

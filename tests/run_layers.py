@@ -43,6 +43,7 @@ def layers(root):
     found += [suite("hostile", "release", who) for who in ("user", "root")]
     found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
+    found.append(in_spares("python", "root"))
     found += [suite("crash", "release", who) for who in ("user", "root")]
     found += [suite("soak", "release", who) for who in ("user", "root")]
     found += [suite("programs", "release", who) for who in ("user", "root")]
@@ -52,7 +53,8 @@ def layers(root):
     found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15))
     found.append(Layer("vm", ("hooks",), (
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
-    more = [unit(root, "coverage"), suite("integration", "coverage", "root"),
+    more = [in_spares("integration", "root"), in_spares("integration", "user"),
+            unit(root, "coverage"), suite("integration", "coverage", "root"),
             unit(root, "tsan")]
     more += [dataclasses.replace(suite("suites", "release", who), minutes=360)
              for who in ("user", "root")]
@@ -80,6 +82,13 @@ def suite(name, variant, who):
     title = f"{name}-{who}" if variant in ("hooks", "release") else f"{name}-{variant}-{who}"
     argv = (f"tests/{name}/run", "--as", who, "--build", out(variant))
     return Layer(title, (variant,), (Program("run", argv),), 20)
+
+
+def in_spares(name, who):
+    """A suite whose programs know nothing of spares, with every call in one."""
+    argv = ("env", "HUSK_TEST_PREWARM=2", f"tests/{name}/run", "--as", who,
+            "--build", out("hooks"))
+    return Layer(f"{name}-spares-{who}", ("hooks",), (Program("run", argv),), 25)
 
 
 def select(every, words):

@@ -29,12 +29,12 @@ def run_from(t, state, runs, *argv):
     return head.splitlines(), output
 
 
-@test(timeout=180)
+@test(timeout=180, needs=("no-spares",))
 def states_of_a_caller(t):
     check_states(t, STATES)
 
 
-@test(timeout=180)
+@test(timeout=180, needs=("no-spares",))
 def signals_that_are_ignored(t):
     """SIGCHLD above all: it is inherited, and would leave children unnoticed."""
     check_states(t, {"ignored-much": 5, "ignored-children": 20})
@@ -90,21 +90,21 @@ def few_descriptors_allowed(t):
     check(output == "fine\n" and not lines or lines and told == lines, lines + [output])
 
 
-@test
+@test(needs=("no-spares",))
 def no_child_is_announced(t):
     """The caller's handler of SIGCHLD is called for its own children alone."""
     lines, output = run_from(t, "handled-children", 20, "sh", "-c", "echo fine")
     equal((lines, output), ([], "fine\n"))
 
 
-@test
+@test(needs=("no-spares",))
 def others_wait_for_any_child(t):
     """Two threads reap every child that they can get: never one of ours."""
     lines, output = run_from(t, "foreign-wait", 50, "sh", "-c", "echo fine")
     equal((lines, output), ([], "fine\n"))
 
 
-@test
+@test(needs=("no-spares",))
 def signals_interrupt_everything(t):
     """An alarm each millisecond, handled, during 200 runs."""
     lines, output = run_from(t, "interval-timer", 200, "sh", "-c", "echo fine")

@@ -35,19 +35,19 @@ def many(t, threads, runs, hammers=0, growth=GROWTH_KIB):
     check(int(after) - int(before) < growth, f"memory {before} to {after} KiB")
 
 
-@test(timeout=300, alone=True)
+@test(timeout=300, alone=True, needs=("no-spares",))
 def two_thousand_in_a_row(t):
     many(t, 1, 2000)
 
 
-@test(timeout=300, alone=True)
+@test(timeout=300, alone=True, needs=("no-spares",))
 def fifty_at_a_time(t):
     """The last at the same time as the first: each has its own output, and 50 threads' worth
     of the allocator's own memory is no leak."""
     many(t, 50, 200, growth=4 * GROWTH_KIB)
 
 
-@test(timeout=300, alone=True)
+@test(timeout=300, alone=True, needs=("no-spares",))
 def while_others_allocate(t):
     """Other threads hold the allocator's locks at every moment of a start."""
     many(t, 4, 300, hammers=4, growth=16 * GROWTH_KIB)

@@ -301,7 +301,7 @@ def field(text, name):
     return re.search(rf"^{name}:\s*(.*)$", text, re.MULTILINE)[1]
 
 
-@test
+@test(needs=("no-spares",))
 def init_is_under_a_filter_of_its_own(t):
     """Seen from the host, for a program that has one, and one that its user's profile gives none
     of ours: init is filtered, and its filter is not the program's."""

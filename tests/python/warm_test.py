@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes that are ready before the call: what runs in one is what runs in a box made for the
+call, and nothing of one is left."""
+
+import os
+import signal
+import subprocess
+import threading
+
+import husk
+from boxes import PYTHON, ended, module, program, raised, sandbox
+from harness import Failure, check, contains, equal, test
+from harness.survivors import arguments_of, poll
+
+WAITING = b"# the source of a call comes here"
+# As long as a busy machine may need to make one.
+PATIENCE = 60
+
+
+def ready(box, kind="interpreters", count=1):
+    """Wait until so many spares of a kind are ready."""
+    if not poll(lambda: getattr(box.spares, kind) >= count, PATIENCE):
+        raise Failure(f"no {kind} became ready: {box.spares}")
+
+
+def warm(t, **more):
+    """A sandbox whose spares are interpreters."""
+    return sandbox(t, **{"prewarm": 1, "preload": ["colorsys"], "timeout_s": 50, **more})
+
+
+def in_interpreter(box, code, **more):
+    ready(box)
+    r = box.run_code(code, **more)
+    equal(r.spare, "interpreter", f"{code!r} ran in")
+    return r
+
+
+def descendants(pid):
+    """The processes below a process, whoever their parents are by now."""
+    found, parents = [], {pid}
+    rows = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                rows.append((int(name), int(file.read().rpartition(b")")[2].split()[1])))
+        except (OSError, ValueError):
+            continue
+    while parents:
+        below = {child for child, parent in rows if parent in parents}
+        found += below
+        parents = below
+    return found
+
+
+def waiting_interpreters():
+    found = []
+    for pid in descendants(os.getpid()):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if WAITING in file.read():
+                    found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+# Everything that could tell one way of being run from another.
+CODES = [
+    "print(1)",
+    "",
+    "# only a comment",
+    "import sys; print(sys.argv, sys.orig_argv[1:2], len(sys.orig_argv), sys.flags)",
+    "import sys; print(sys.orig_argv[2])",
+    "print(__name__, sorted(globals()), __doc__, __spec__, __loader__)",
+    "import sys; print(sys.path, sorted(sys.path_importer_cache))",
+    "import os; print(sorted(os.environ.items()), os.getcwd(), os.getpid(), os.getppid())",
+    "import os; print(sorted(os.listdir('/tmp')), os.listdir('/workspace'))",
+    "import os\nfor fd in range(64):\n try: os.fstat(fd); print(fd)\n except OSError: pass",
+    "import os; print([os.readlink(f'/proc/self/fd/{n}') == '/dev/null' for n in (0,)])",
+    "import sys; print(repr(sys.stdin.read()), sys.stdin.seekable(), sys.stdin.name)",
+    "input()",
+    "import sys; print(sys.stdout.encoding, sys.stdout.line_buffering, sys.stdin.mode)",
+    "def f():\n    1/0\n\nf()",
+    "def f():\n    return\n  x = 1",
+    "x = = 3",
+    "if 1:\n",
+    "raise SystemExit",
+    "import sys; sys.exit(7)",
+    "import sys; sys.exit('words')",
+    "import sys; sys.exit(256)",
+    "import atexit; atexit.register(print, 'bye'); 1/0",
+    "raise KeyboardInterrupt",
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "import os; os._exit(3)",
+    "import os; os.abort()",
+    "import threading\nthreading.Thread(target=print, args=('late',)).start()\nprint('main')",
+    "import threading; print(threading.current_thread() is threading.main_thread())",
+    "import threading; threading.Thread(target=lambda: 1/0, name='t').start()",
+    "import signal; print([signal.getsignal(n) for n in (signal.SIGINT, signal.SIGPIPE)])",
+    "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))",
+    "import sys; print(sys._getframe().f_back, sys._getframe().f_code.co_filename)",
+    "import traceback; traceback.print_stack()",
+    "import inspect; print(len(inspect.stack()))",
+    "import warnings; warnings.warn('careful', stacklevel=2)",
+    "import sys; sys.excepthook = lambda *a: print('mine', a[1]); 1/0",
+    "from __future__ import annotations\nx: nothing = 1\nprint(__annotations__)",
+    "from __future__ import braces",
+    "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(2)'],"
+    " capture_output=True, text=True).stdout)",
+    "import os\nif os.fork() == 0:\n    print('child')\nelse:\n    os.wait()",
+    "import multiprocessing as m\nm.set_start_method('fork')\n"
+    "p = m.Process(target=print, args=(5,)); p.start(); p.join()",
+    "import asyncio; asyncio.run(asyncio.sleep(0)); print('done')",
+    "print('\u00e9\u4e16\U0001f600', len('\U0001f600'))",
+    "# -*- coding: latin-1 -*-\nprint('\u00e9')",
+    "print(b'\\x00\\xff', '''a\nb''')\r\nprint('cr')",
+    "\tprint(1)",
+    "import os; print(os.stat('/proc/self').st_uid == os.getuid(), os.getuid(), os.getsid(0))",
+    "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))",
+    "import usercustomize",
+    "print(sorted(__import__('sys').modules))",
+    "import ctypes; print(ctypes.sizeof(ctypes.c_long))",
+    "x = 1\n" * 2000 + "print(x)",
+]
+
+
+@test(timeout=900)
+def code_means_the_same(t):
+    """Each of many pieces of code, in a waiting interpreter and in a box of its own."""
+    with sandbox(t, timeout_s=50) as cold, warm(t, prewarm=2, preload=None) as box:
+        box.run_code("pass")
+        for code in CODES:
+            a, b = cold.run_code(code), in_interpreter(box, code)
+            equal((b.stdout, b.stderr, b.exit_code, b.signal, b.fault),
+                  (a.stdout, a.stderr, a.exit_code, a.signal, a.fault), f"{code[:300]!r}")
+
+
+@test(timeout=120)
+def source_of_other_sizes(t):
+    """What a waiting interpreter does not take runs all the same."""
+    with warm(t) as box:
+        for size in (16383, 16384, 16385, 120_000, 1_000_000):
+            code = "print(9)\n".ljust(size, "#")
+            ready(box)
+            r = ended(box.run_code(code), stdout="9\n")
+            equal(r.spare == "interpreter", size <= 16384, f"{size} bytes: {r.spare}")
+            box.run_code("pass")
+        ready(box)
+        r = box.run_code(b"print('\xff')")
+        contains(r.stderr, "Unable to decode the command")
+
+
+@test(timeout=240)
+def each_call_is_a_box_of_its_own(t):
+    """Namespaces, processes, /tmp and modules are nobody else's."""
+    seen = set()
+    code = ("import os, time, sys\nprint([os.readlink(f'/proc/self/ns/{n}') for n in "
+            "('mnt', 'pid', 'ipc', 'user')])\nassert not os.listdir('/tmp'), 'tmp'\n"
+            "assert not hasattr(sys, 'left')\nsys.left = 1\n"
+            "open('/tmp/x', 'w').close(); open('/dev/shm/y', 'w').close()\n"
+            "assert len([p for p in os.listdir('/proc') if p.isdigit()]) == 2\n"
+            "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '100')")
+    with warm(t, prewarm=2) as box:
+        for _ in range(8):
+            seen.add(ended(in_interpreter(box, code)).stdout)
+        ready(box)
+        for _ in range(4):
+            box.run(["true"])
+        for _ in range(4):
+            ready(box, "programs")
+            r = ended(box.run(["python3", "-c", code]))
+            equal(r.spare, "program")
+            seen.add(r.stdout)
+    equal(len(seen), 12)
+
+
+@test(timeout=120)
+def programs_get_what_a_call_brings(t):
+    """Arguments, input, working directory and output of each call are its own."""
+    with sandbox(t, prewarm=1, timeout_s=50, env={"WORD": "w"}) as box:
+        big = "x" * 3_000_000
+        chunks = []
+        for argv, more, wanted in (
+                (["cat"], {"stdin": "hello"}, "hello"),
+                (["cat"], {"stdin": big}, big),
+                (["cat"], {}, ""),
+                (["cat"], {"stdin": b""}, ""),
+                (["pwd"], {"workdir": "/tmp"}, "/tmp\n"),
+                (["sh", "-c", "echo $WORD $1", "0", "a b"], {}, "w a b\n"),
+                (["sh", "-c", "readlink /proc/self/fd/0; exec sleep 0"], {}, "/dev/null\n"),
+                (["sh", "-c", "echo out; echo err >&2"],
+                 {"on_stdout": chunks.append}, "out\n")):
+            ready(box, "programs")
+            r = ended(box.run(argv, **more), stdout=wanted)
+            equal(r.spare, "program", f"{argv} ran in")
+        equal(b"".join(chunks), b"out\n")
+        ready(box, "programs")
+        r = box.run(["no-such-program"])
+        equal((r.exit_code, r.spare), (127, "program"))
+        ready(box, "programs")
+        r = box.run(["true"], workdir="/nowhere")
+        equal(r.fault.type, "startup_failed")
+        contains(r.fault.detail, "workdir")
+        for language, code in (("bash", "echo $0; echo $BASH_EXECUTION_STRING; nope"),):
+            ready(box, "programs")
+            r = box.run_code(code, language=language)
+            equal(r.spare, "program")
+            contains(r.stdout, "bash\n" + code)
+            contains(r.stderr, "bash: line 1: nope")
+
+
+@test(timeout=120)
+def faults_are_told_as_ever(t):
+    with warm(t, memory_mb=100) as box:
+        r = in_interpreter(box, "while True: pass", timeout_s=0.3)
+        equal(r.fault.type, "timeout")
+        r = in_interpreter(box, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+        equal((r.fault.type, r.exit_code, r.signal), ("killed", 137, 9))
+        r = in_interpreter(box, "import ctypes; ctypes.CDLL(None).syscall(165, 0, 0, 0, 0, 0)")
+        equal((r.fault.type, r.fault.detail), ("escape_blocked", "mount"))
+        if r.limits.memory == "enforced":
+            r = in_interpreter(box, "x = bytearray(300 << 20)")
+            equal((r.fault.type, r.exit_code), ("oom", 137))
+
+        def stop(data):
+            raise ZeroDivisionError(data)
+        ready(box)
+        try:
+            box.run_code("import time; print(1, flush=True); time.sleep(100)", on_stdout=stop)
+        except ZeroDivisionError:
+            return
+    raise Failure("the callback's exception was lost")
+
+
+@test(timeout=120)
+def changed_files_are_those_of_the_call(t):
+    with warm(t) as box:
+        box.write_file("old", "1")
+        box.write_file("gone", "1")
+        r = in_interpreter(box, "import os; os.remove('gone'); open('new', 'w').write('22')\n"
+                                "open('old', 'a').write('3')")
+        equal([(f.path, f.change) for f in r.files],
+              [("gone", "deleted"), ("new", "created"), ("old", "modified")])
+        equal(in_interpreter(box, "pass").files, [])
+
+
+@test(timeout=240)
+def what_is_in_the_workspace_counts(t):
+    """Modules of the workspace that a new interpreter would find are found, and none of them
+    runs before its call."""
+    with warm(t, prewarm=2) as box:
+        ready(box, count=2)
+        box.run(["mkdir", ".deps"])
+        box.write_file(".deps/helper.py", "print('helper')")
+        equal(in_interpreter(box, "import helper").stdout, "helper\n")
+        box.write_file("helper2.py", "print('at the top')")
+        equal(in_interpreter(box, "import helper2").stdout, "at the top\n")
+        # Loaded on request, and hidden by the workspace's own.
+        box.write_file("colorsys.py", "mine = 1")
+        r = box.run_code("import colorsys; print(colorsys.mine)")
+        equal((r.stdout, r.spare), ("1\n", r.spare if r.spare != "interpreter" else None))
+        box.run(["rm", "colorsys.py"])
+        equal(in_interpreter(box, "import colorsys; print(hasattr(colorsys, 'mine'))").stdout,
+              "False\n")
+        box.write_file(".deps/sitecustomize.py",
+                       "open('/workspace/ran', 'a').write('x'); print('customized')")
+        for _ in range(3):
+            r = box.run_code("print('code')")
+            equal((r.stdout, r.spare == "interpreter"), ("customized\ncode\n", False))
+        equal(box.read_file("ran"), b"xxx")
+        box.run(["rm", ".deps/sitecustomize.py"])
+        box.write_file(".deps/encodings/__init__.py", "raise SystemExit('hidden')")
+        r = box.run_code("print(1)")
+        check(r.spare != "interpreter" and r.exit_code != 0, f"{r}")
+
+
+@test(timeout=120)
+def variables_that_an_interpreter_obeys(t):
+    """Where they might make it run something, it starts in the call."""
+    for env in ({"PYTHONPATH": "/workspace/lib"}, {"LD_LIBRARY_PATH": "/workspace"},
+                {"PATH": "/workspace/bin:/usr/bin:/bin"}, {"HOME": "/workspace"},
+                {"PYTHONSTARTUP": "/x"}):
+        with warm(t, env=env) as box:
+            ready(box, "programs")
+            r = ended(box.run_code("print(1)"), stdout="1\n")
+            equal(r.spare, "program", f"with {env}")
+    with warm(t, env={"PYTHONUNBUFFERED": "1", "PYTHON_VERSION": "3", "X": "y"}) as box:
+        ended(in_interpreter(box, "import os; assert os.environ['X'] == 'y'"))
+
+
+@test(timeout=120)
+def preloaded_modules_are_there(t):
+    code = "import sys; print('decimal' in sys.modules, 'email.message' in sys.modules)"
+    with warm(t, preload=["decimal", "email.message"]) as box:
+        equal(in_interpreter(box, code).stdout, "True True\n")
+        equal(box.spares.trouble, "")
+    with warm(t, preload=["decimal", "no_such_module.x", "email.message"]) as box:
+        equal(in_interpreter(box, code).stdout, "True False\n")
+        ready(box)
+        contains(box.spares.trouble, "no_such_module.x: ModuleNotFoundError")
+    for bad in (["a b"], ["a;b"], [""], ["1a"], ["a."], [".a"], ["a'b"], "colorsys", ["\u00e9"]):
+        raised(husk.SandboxError, lambda bad=bad: sandbox(t, prewarm=1, preload=bad), "preload")
+    raised(husk.SandboxError, lambda: sandbox(t, preload=["colorsys"]), "prewarm")
+    for bad in (-1, 257, 1.5, "2", float("nan"), True, 2 ** 40):
+        raised(husk.SandboxError, lambda bad=bad: sandbox(t, prewarm=bad), "prewarm")
+
+
+@test(timeout=240)
+def killed_spares_lose_no_call(t):
+    """One whose interpreter or init was killed is never used."""
+    with warm(t, prewarm=2) as box:
+        for _ in range(4):
+            ready(box, count=2)
+            for pid in waiting_interpreters():
+                os.kill(pid, signal.SIGKILL)
+            ended(box.run_code("print(3)"), stdout="3\n")
+        ready(box, count=2)
+        for pid in descendants(os.getpid()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        ended(box.run_code("print(4)"), stdout="4\n")
+        ended(in_interpreter(box, "print(5)"), stdout="5\n")
+
+
+@test(timeout=240, alone=True)
+def fifty_threads(t):
+    """More calls at once than spares: none is lost, and each answer is the asker's."""
+    wrong = []
+    with warm(t, prewarm=4, timeout_s=200) as box:
+        def work(number):
+            for i in range(3):
+                r = box.run_code(f"print({number} * 1000 + {i})")
+                if (r.stdout, r.fault) != (f"{number * 1000 + i}\n", None):
+                    wrong.append(r)
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        equal(wrong, [])
+
+
+def snapshot():
+    groups = []
+    with open("/proc/self/cgroup", encoding="ascii") as file:
+        own = tuple({line.strip().split(":", 2)[2] for line in file})
+    for top, names, _ in os.walk("/sys/fs/cgroup"):
+        if top.endswith(own):
+            groups += [os.path.join(top, name) for name in names if name.startswith("husk-")]
+    return sorted(os.listdir("/proc/self/fd")), threading.active_count(), len(
+        os.listdir("/proc/self/task")), groups
+
+
+@test(timeout=120, alone=True)
+def nothing_is_left_after_the_end(t):
+    with sandbox(t) as box:
+        ended(box.run(["true"]))
+    before = snapshot()
+    for _ in range(3):
+        with warm(t, prewarm=3) as box:
+            ready(box, count=2)
+            ended(box.run_code("print(1)"))
+        with warm(t, prewarm=3):
+            pass
+        equal(descendants(os.getpid()), [])
+    after = snapshot()
+    equal(after[:3], before[:3])
+    equal([g for g in after[3] if g not in before[3]], [])
+
+
+OPEN = """
+import husk, os, sys, time
+box = husk.Sandbox(enforce_limits=False, prewarm=3, preload=["colorsys"]); box.__enter__()
+while box.spares.interpreters < 3: time.sleep(0.05)
+"""
+
+
+@test(timeout=120)
+def a_killed_caller_takes_them_along(t):
+    module(t)
+    env = {**t.env, "HUSK_LIBRARY": os.environ["HUSK_LIBRARY"],
+           "PYTHONPATH": os.path.dirname(os.path.dirname(husk.__file__))}
+    with subprocess.Popen([PYTHON, "-c", OPEN + "print('up', flush=True); time.sleep(1000)"],
+                          env=env, stdout=subprocess.PIPE) as process:
+        equal(process.stdout.readline(), b"up\n")
+        below = descendants(process.pid)
+        check(len(below) >= 9, f"three spares are {len(below)} processes")
+        process.kill()
+        process.wait()
+    # Who is dead has no arguments any more, whoever is to reap it.
+    if not poll(lambda: not any(b"".join(arguments_of(pid)) for pid in below), 10):
+        raise Failure("processes of spares are left")
+
+
+@test(timeout=120)
+def a_fork_makes_boxes_of_its_own(t):
+    """The child's calls run, and what the parent has ready stays the parent's."""
+    done = program(t, OPEN + """
+pid = os.fork()
+if pid == 0:
+    r = box.run_code("print(7)")
+    ok = r.stdout == "7\\n" and r.spare is None and box.spares.wanted == 0
+    box.close()
+    os._exit(0 if ok else 1)
+assert os.waitpid(pid, 0)[1] == 0
+assert box.spares.interpreters == 3, box.spares
+r = box.run_code("print(8)")
+assert (r.stdout, r.spare) == ("8\\n", "interpreter"), r
+box.close()
+print("fine")
+""")
+    equal((done.out, done.status), ("fine\n", 0), f"{done.err}")
+
+
+@test(timeout=120)
+def the_rest_is_counted_and_told(t):
+    """What is ready, its memory, and that it adapts to what the session is used for."""
+    with sandbox(t, prewarm=2, timeout_s=50) as box:
+        ready(box, "programs", 2)
+        check(0 < box.spares.memory_bytes < 8 << 20, f"{box.spares}")
+        equal((box.spares.wanted, box.spares.interpreters), (2, 0))
+        for _ in range(2):
+            box.run_code("pass")
+        ready(box, "interpreters", 2)
+        check(box.spares.memory_bytes > 2 << 20, f"{box.spares}")
+        for _ in range(2):
+            box.run(["true"])
+        ready(box, "programs", 2)
+    with sandbox(t) as box:
+        equal(box.spares, husk.Spares())
+        equal(box.run(["true"]).spare, None)
