@@ -187,6 +187,26 @@ install: all $(if $(wildcard $(PYTHON)),docs)
 	sed 's|^profile husk [^ ]*|$(if $(filter /usr /usr/local,$(PREFIX)),&,profile husk $(PREFIX)/bin/husk)|' docs/apparmor/husk >$(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 	chmod 0644 $(DESTDIR)$(PREFIX)/share/husk/apparmor/husk
 
+# What install has put there, and no more: configuration, stores of images and an AppArmor
+# profile that doctor has installed stay.
+SHARE := $(DESTDIR)$(PREFIX)/share
+.PHONY: uninstall
+uninstall: $(if $(wildcard $(PYTHON)),docs)
+	rm -f $(DESTDIR)$(PREFIX)/bin/husk $(DESTDIR)$(PREFIX)/libexec/husk/husk-init \
+		$(DESTDIR)$(LIBDIR)/libhusk.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libhusk.so \
+		$(DESTDIR)$(LIBDIR)/libhusk.a $(DESTDIR)$(LIBDIR)/pkgconfig/husk.pc \
+		$(DESTDIR)$(PREFIX)/include/husk.h \
+		$(addprefix $(DESTDIR)$(PREFIX)/,$(wildcard include/husk/*.h)) \
+		$(addprefix $(SHARE)/man/man1/,$(notdir $(wildcard docs/man/*.1))) \
+		$(addprefix $(SHARE)/man/man3/,$(notdir $(wildcard docs/man/*.3))) \
+		$(SHARE)/doc/husk/API.md $(SHARE)/husk/apparmor/husk \
+		$(SHARE)/bash-completion/completions/husk \
+		$(SHARE)/zsh/site-functions/_husk \
+		$(SHARE)/fish/vendor_completions.d/husk.fish
+	for page in $(DOCS)/man3/*.3; do rm -f "$(SHARE)/man/man3/$${page##*/}"; done
+	-rmdir $(DESTDIR)$(PREFIX)/libexec/husk $(DESTDIR)$(PREFIX)/include/husk \
+		$(SHARE)/doc/husk $(SHARE)/husk/apparmor $(SHARE)/husk
+
 # The examples are programs like any other user's: public headers, the static library.
 EXAMPLES := $(patsubst examples/%.c,$(OUT)/examples/%,$(wildcard examples/*.c))
 $(OUT)/examples/%: examples/%.c $(OUT)/libhusk.a

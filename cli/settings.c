@@ -2,6 +2,7 @@
 #include "cli/settings.h"
 
 #include "cli/config.h"
+#include "cli/credentials.h"
 #include "cli/images.h"
 
 #include <stdlib.h>
@@ -70,6 +71,7 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
 	box->images = &settings->images;
+	cli_credentials_warn(settings);
 	if (settings->terminal &&
 	    cli_environment_add_standard(&settings->environment, &settings->kept, "TERM",
 					 err) < 0)
