@@ -217,6 +217,7 @@ HUSK_API int husk_image_prune(const struct husk_image_options *options,
  * the next one would do. Images, layers and what a cut download can be continued from
  * stay: husk_image_prune takes those that no image needs. *ret_count (may be NULL): how
  * many things. A store that is not there, or that is somebody else's, is left alone.
+ *
  * Ownership: values. Errors: HUSK_E_INVALID, HUSK_E_IN_USE, HUSK_E_SYSTEM,
  * HUSK_E_MEMORY. Threads: any. Since: 0.1.0.
  */
