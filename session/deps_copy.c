@@ -29,35 +29,75 @@ struct copier {
 	unsigned depth;
 };
 
-static int copy_by_reading(int from, int to)
+static int copy_by_reading(int from, int to, off_t at, off_t end)
 {
 	CLEANUP_FREE char *piece = malloc(PIECE);
-	ssize_t n;
 	int r = 0;
 
 	if (!piece)
 		return -ENOMEM;
-	while (r == 0 && (n = fd_read_full(from, piece, PIECE)) != 0)
-		r = n < 0 ? (int)n : fd_write_all(to, piece, (size_t)n);
+	if (lseek(from, at, SEEK_SET) < 0 || lseek(to, at, SEEK_SET) < 0)
+		return -errno;
+	while (r == 0 && at < end) {
+		size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
+		ssize_t n = fd_read_full(from, piece, want);
+
+		if (n <= 0)
+			return (int)n;
+		r = fd_write_all(to, piece, (size_t)n);
+		at += n;
+	}
 	return r;
 }
 
-/* Both descriptors stand at the beginning. Some file systems, and some pairs of them,
- * know no copying: that shows at the first call, before anything was written. */
+/* Some file systems, and some pairs of them, know no copying: that shows at the first
+ * call, before anything was written. */
+static int copy_part(int from, int to, off_t at, off_t end)
+{
+	const off_t first = at;
+
+	while (at < end) {
+		off_t in = at, out = at;
+		size_t want = end - at < COPY_SIZE ? (size_t)(end - at) : COPY_SIZE;
+		ssize_t n = copy_file_range(from, &in, to, &out, want, 0);
+
+		if (n <= 0 && at == first)
+			return copy_by_reading(from, to, at, end);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		at += n;
+	}
+	return 0;
+}
+
+/* Holes stay holes: a command may have made a file far larger than the disk. */
 static int copy_content(int from, int to)
 {
-	bool begun = false;
-	ssize_t n;
+	struct stat st;
+	off_t at = 0;
+	int r = 0;
 
 	if (ioctl(to, FICLONE, from) == 0)
 		return 0;
-	while ((n = copy_file_range(from, NULL, to, NULL, COPY_SIZE, 0)) > 0)
-		begun = true;
-	if (n == 0 && begun)
-		return 0;
-	if (n < 0 && begun)
+	if (fstat(from, &st) < 0)
 		return -errno;
-	return copy_by_reading(from, to);
+	r = fd_may_write((uint64_t)st.st_size);
+	while (r == 0 && at < st.st_size) {
+		off_t data = lseek(from, at, SEEK_DATA), end;
+
+		if (data < 0 && errno == ENXIO)
+			break; /* a hole up to the end */
+		if (data < 0)
+			data = at; /* the file system does not say */
+		end = lseek(from, data, SEEK_HOLE);
+		if (end < 0)
+			end = st.st_size;
+		r = copy_part(from, to, data, end);
+		at = end;
+	}
+	if (r == 0 && ftruncate(to, st.st_size) < 0)
+		r = -errno;
+	return r;
 }
 
 /* Whatever has the name goes; a directory only where it is empty. */

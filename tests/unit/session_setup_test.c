@@ -186,6 +186,44 @@ static void a_copy_follows_no_link_of_the_target(void **state)
 	tree_close(&tree);
 }
 
+/* A terabyte that takes no room: the copy takes none either, and its parts stand where
+ * they stood. */
+static void a_copy_keeps_holes(void **state)
+{
+	const off_t size = (off_t)1 << 40, middle = size / 2 + 12345;
+	struct tree tree = tree_open();
+	struct stat st;
+	char text[8] = "";
+	int src, fd;
+	(void)state;
+
+	make_dir(tree.base_fd, "src");
+	src = open_dir(tree.base_fd, "src");
+	fd = openat(src, "big", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "begin", 5, 0), 5);
+	assert_int_equal(pwrite(fd, "middle", 6, middle), 6);
+	assert_int_equal(ftruncate(fd, size), 0);
+	(void)close(fd);
+	fd = openat(src, "hole", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, size), 0);
+	(void)close(fd);
+	assert_int_equal(deps_copy(src, tree.ws), 0);
+	fd = openat(tree.ws, "big", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_size == size && st.st_blocks < 4096);
+	assert_int_equal(pread(fd, text, 5, 0), 5);
+	assert_memory_equal(text, "begin", 5);
+	assert_int_equal(pread(fd, text, 8, middle - 1), 8);
+	assert_memory_equal(text, "\0middle\0", 8);
+	(void)close(fd);
+	assert_int_equal(fstatat(tree.ws, "hole", &st, 0), 0);
+	assert_true(st.st_size == size && st.st_blocks == 0);
+	(void)close(src);
+	tree_close(&tree);
+}
+
 static void deps_is_a_directory_or_refused(void **state)
 {
 	struct tree tree = tree_open();
@@ -452,6 +490,7 @@ int main(void)
 	    cmocka_unit_test(variables_route_any_other_pip),
 	    cmocka_unit_test(a_tree_is_visited_in_order),
 	    cmocka_unit_test(a_copy_follows_no_link_of_the_target),
+	    cmocka_unit_test(a_copy_keeps_holes),
 	    cmocka_unit_test(deps_is_a_directory_or_refused),
 	    cmocka_unit_test(a_tree_is_found_again),
 	    cmocka_unit_test(the_least_recently_used_goes_first),
