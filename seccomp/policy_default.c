@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -30,6 +31,7 @@ enum {
 	SOCKET_TYPE = 0xf, /* the kernel's SOCK_TYPE_MASK; the rest are flags */
 	PERSONA_FREE = 0x0008 | 0x20000 | 0x40000, /* LINUX32, UNAME26, NO_RANDOMIZE */
 	PROTOCOL_MPTCP = 262,
+	ADD_TCP_AO_KEY = 38, /* TCP_AO_ADD_KEY of Linux 6.7 */
 	SET_ID = S_ISUID | S_ISGID,
 	TEMP_FILE = 020000000,	    /* what O_TMPFILE has beside O_DIRECTORY */
 	SET_DELEGATION = 1024 + 16, /* F_SETDELEG of Linux 6.19 */
@@ -45,6 +47,10 @@ enum {
  * unprivileged user can then attack. */
 #define INTERNET_PROTOCOL(number) \
 	PASS_IF2("socket", "internet protocols in daily use", INTERNET, IS(2, number))
+
+/* The kernel loads the module for whoever makes the call, before it looks at rights. */
+#define ASKS_FOR_MODULES(request, module) \
+	FAIL_IF("ioctl", ENOPKG, "loads the module " module, IS(1, request))
 
 static const struct seccomp_row rows[] = {
     FAIL("_sysctl", ENOSYS, "reads and writes kernel settings; gone since 5.5"),
@@ -93,6 +99,12 @@ static const struct seccomp_row rows[] = {
     FAIL_IF("ioctl", EPERM, "loads line disciplines, a line of kernel holes",
 	    IS(1, TIOCSETD)),
     FAIL_IF("ioctl", EPERM, "takes over the console's output", IS(1, TIOCCONS)),
+    ASKS_FOR_MODULES(SIOCGIFBR, "bridge"),
+    ASKS_FOR_MODULES(SIOCSIFBR, "bridge"),
+    ASKS_FOR_MODULES(SIOCBRADDBR, "bridge"),
+    ASKS_FOR_MODULES(SIOCBRDELBR, "bridge"),
+    ASKS_FOR_MODULES(SIOCGIFVLAN, "8021q"),
+    ASKS_FOR_MODULES(SIOCSIFVLAN, "8021q"),
     FAIL("ioperm", EPERM, "hardware ports; hardware listers try it"),
     FAIL("iopl", EPERM, "hardware ports; hardware listers try it"),
     FAIL_IF2("ioprio_set", EPERM, "init is ours", IS(0, IOPRIO_PROCESS), IS(1, 1)),
@@ -168,6 +180,8 @@ static const struct seccomp_row rows[] = {
 	    IS(0, PRIO_USER)),
     FEIGN_IF("setrlimit", "keeps the host's core handler away, see runtime/rlimits.c",
 	     IS(0, RLIMIT_CORE)),
+    FAIL_IF2("setsockopt", ENOPROTOOPT, "loads modules of ciphers by name",
+	     IS(1, IPPROTO_TCP), IS(2, ADD_TCP_AO_KEY)),
     FAIL("settimeofday", EPERM, "the host's clock; date and test suites try it"),
     PASS_IF("socket", "local sockets", IS(0, AF_UNIX)),
     FAIL_IF2("socket", EPERM, "raw packets; needs a capability", INTERNET,

@@ -162,3 +162,58 @@ def user_namespaces_are_switched_off(t):
         contains(done.err, "hint: ")
         tried.append(name)
     check(len(tried) >= 2, f"only {tried}")
+
+
+# Calls for which the kernel looks for a module before it asks who calls.
+ASK = """
+import ctypes, socket
+libc = ctypes.CDLL(None, use_errno=True)
+words = ctypes.create_string_buffer(512)
+for family in range(1, 46):
+    for kind in (1, 2, 3, 5, 6):
+        for protocol in (0, 1, 3, 33, 57, 88, 132, 136, 200):
+            fd = libc.socket(family, kind, protocol)
+            if fd >= 0:
+                libc.close(fd)
+for protocol in range(1, 32):
+    libc.socket(16, 3, protocol)
+fd = libc.socket(2, 1, 0)
+for request in (0x8940, 0x8941, 0x89a0, 0x89a1, 0x8982, 0x8983, 0x8980, 0x8981):
+    libc.ioctl(fd, ctypes.c_ulong(request), words)
+for request in range(0x8900, 0x89f0):
+    libc.ioctl(fd, ctypes.c_ulong(request), ctypes.create_string_buffer(b'husk0', 512))
+key = bytearray(512)
+key[:2], key[128:135] = b'\\x02\\x00', b'husk-no'
+for size in (200, 216, 288, 512):
+    libc.setsockopt(fd, 6, 38, bytes(key), size)
+for level, name, text in ((6, 31, b'husk-no'), (6, 13, b'husk-no')):
+    libc.setsockopt(fd, level, name, text, len(text))
+line = ctypes.c_int(27)
+libc.ioctl(libc.posix_openpt(0o402), ctypes.c_ulong(0x5423), ctypes.byref(line))
+libc.syscall(248, b'husk-no', b'x', b'x', 1, -3)
+print('end')
+"""
+
+
+@test(needs=("own-machine",), who=("root",), alone=True)
+def no_module_is_asked_for(t):
+    """The kernel's loader of modules is a program that notes what it is asked for: something
+    by a process out here (the control), nothing by a box but what its image format needs."""
+    loader, told = pathlib.Path("/proc/sys/kernel/modprobe"), t.tmp / "told"
+    t.tmp.chmod(0o755)
+    program = t.tmp / "loader"
+    program.write_text(f"#!/bin/sh\necho \"$@\" >>{told}\nexit 1\n")
+    program.chmod(0o755)
+    before = loader.read_text()
+    try:
+        ended(py(t, "print()"))  # what a first box needs is loaded
+        loader.write_text(str(program))
+        for options in ((), ("--network", "host"), ("--seccomp", "strict")):
+            ended(py(t, ASK, options=options), 0, "end\n")
+            time.sleep(1)
+            asked = told.read_text() if told.exists() else ""
+            equal(asked, "", f"with {options}")
+        t.run(["/usr/bin/python3", "-c", ASK])
+        check(poll(told.exists, 10 * t.patience), "the control: nothing is asked for out here")
+    finally:
+        loader.write_text(before)

@@ -3,7 +3,7 @@
 or a terminal. The lists of what is denied are in kernel_test.py."""
 
 from harness import check, contains, equal, test
-from integration.boxes import ended, faulted, probe
+from integration.boxes import ended, faulted, probe, py
 from integration.clients import static
 
 # By x86-64 number.
@@ -97,3 +97,23 @@ def a_tracer_cannot_change_a_call(t):
         check(ended(probe(t, "tracer", how, "39"))["stdout"].startswith("39 returned 3"), how)
         strict = probe(t, "tracer", how, "165", options=("--seccomp", "strict"))
         check("returned -" not in strict["stdout"], strict)
+
+
+@test
+def requests_that_load_modules(t):
+    """The kernel would load a bridge, VLANs, a cipher for whoever names them. What such a
+    request is not goes on."""
+    code = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+words, fd = ctypes.create_string_buffer(512), libc.socket(2, 1, 0)
+for high in (0, 1 << 32):
+    for request in (0x8940, 0x8941, 0x89a0, 0x89a1, 0x8982, 0x8983):
+        print(libc.syscall(16, fd, ctypes.c_ulong(request | high), words), ctypes.get_errno())
+    print(libc.syscall(54, fd, ctypes.c_ulong(6 | high), 38, words, 216), ctypes.get_errno())
+one = ctypes.c_int(1)
+print(libc.setsockopt(fd, 6, 1, ctypes.byref(one), 4), libc.ioctl(fd, 0x5421, ctypes.byref(one)))
+"""
+    for options in ((), ("--network", "host"), ("--user", "1000:1000")):
+        lines = ended(py(t, code, options=options))["stdout"].splitlines()
+        equal(lines, [*["-1 65"] * 6, "-1 92"] * 2 + ["0 0"], options)
