@@ -96,7 +96,8 @@ struct wire_rlimit {
 	uint32_t resource;
 	uint32_t
 	    raise; /* set the soft limit to the hard one; soft and hard are ignored */
-	uint64_t soft, hard; /* both are lowered to the hard limit in force */
+	uint64_t soft, hard; /* both are lowered to the hard limit in force ... */
+	uint64_t part;	     /* ... or, where this is not 0, to that divided by it */
 };
 
 /* What init makes of the operations (runtime/template.h). */

@@ -88,7 +88,9 @@ static long set_rlimit(const struct wire_rlimit *want)
 	if (want->raise) {
 		set.soft = now.hard;
 	} else {
-		set.hard = want->hard < now.hard ? want->hard : now.hard;
+		set.hard = want->part && now.hard != RLIM_INFINITY ? now.hard / want->part
+								   : now.hard;
+		set.hard = want->hard < set.hard ? want->hard : set.hard;
 		set.soft = want->soft < set.hard ? want->soft : set.hard;
 	}
 	return raw4(SYS_prlimit64, 0, want->resource, &set, NULL);

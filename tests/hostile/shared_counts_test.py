@@ -4,6 +4,7 @@ the caller and all others go without while it runs."""
 
 import ctypes
 import os
+import resource
 import subprocess
 
 from harness import check, equal, test
@@ -12,6 +13,7 @@ from integration.sessions import Session
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 IO_SETUP, IO_DESTROY = 206, 207  # x86-64
+SIGPENDING, MSGQUEUE = 11, 12  # as resource limits
 # Takes until there is no more, says how many, and holds them until its stdin ends.
 TAKE = """
 import ctypes, os, signal, sys
@@ -124,9 +126,13 @@ def every_box_of_a_session_has_them(t):
             "/proc/sys/user/max_inotify_watches; ulimit -i; ulimit -q; ulimit -r; ulimit -c; "
             "grep -c 'devpts.*max=128' /proc/mounts")
     take = TAKE.split("print(kinds")[0] + "print(kinds['watches'](), flush=True)"
+    signals, queues = (min(most, resource.getrlimit(kind)[1] // part) for kind, most, part in
+                       ((SIGPENDING, 4096, 4),
+                        (MSGQUEUE, 400 << 10, 2)))
     with Session(t) as s:
         for _ in range(4):
-            ended(s.run("bash", "-c", look), 0, "0\n32\n32768\n4096\n409600\n0\n0\n1\n")
+            ended(s.run("bash", "-c", look), 0,
+                  f"0\n32\n32768\n{signals}\n{queues}\n0\n0\n1\n")
             ended(s.py(take), 0, "32\n")
 
 
