@@ -92,7 +92,7 @@ def memory_by_other_ways(t):
     for case, code in MEMORY.items():
         with Watch() as watch:
             result = py(t, code, options=("--memory", f"{CAP}m", "--tmp-size", "4g", "--timeout",
-                                          "15", "--writable-root"))
+                                          str(15 * t.patience), "--writable-root"))
         equal(fault(result), "oom", f"{case}: {result['fault']} {result['stderr'][-300:]}")
         peak = result["usage"]["memory_peak_bytes"]
         check(peak is None or peak <= (CAP + 1) * MIB, f"{case}: peak {peak}")
@@ -168,7 +168,8 @@ def task_bombs_of_every_kind(t):
     before = groups.own()
     for case, (program, code) in FORKS.items():
         with Watch() as watch:
-            result = t.result("run", "--pids", "64", "--timeout", "3", "--", program, "-c", code)
+            result = t.result("run", "--pids", "64", "--timeout", str(3 * t.patience), "--",
+                              program, "-c", code)
         check(fault(result) in ("timeout", "oom"), f"{case}: {result}")
         peak, denied = result["usage"]["pids_peak"], result["usage"]["pids_denied"]
         check(peak is None or peak <= 66, f"{case}: {peak} tasks")
