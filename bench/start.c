@@ -13,11 +13,13 @@
  *
  *	start box N OPTIONS PROGRAM
  *		through the library; OPTIONS is a comma-separated list of enforce,
- *		best-effort, unlimited, heap=MIB, threads=N, parallel=N, code, files
+ *		best-effort, unlimited, heap=MIB, threads=N, parallel=N, code, files,
+ *		prewarm=N
  *
- * parallel=N prints one line: the time for N calls at once from N threads. Without files
- * the workspace is not looked at for changes. An argument "@" of spawn and crowd becomes
- *a name that no other call has: what peers call a box by.
+ * With prewarm=N each turn begins when N spares are ready, and fails where its first call
+ * did not run in one. parallel=N prints one line: the time for N calls at once from N
+ *threads. Without files the workspace is not looked at for changes. An argument "@" of
+ *spawn and crowd becomes a name that no other call has: what peers call a box by.
  */
 #include <husk.h>
 
@@ -123,10 +125,12 @@ static int run_spawn(int n, int width, char **argv)
 
 struct job {
 	husk_session *session;
+	uint32_t prewarm;
 	const char *program;
 	int code;  /* run it as Python code instead */
 	int files; /* tell which files changed */
 	int failed;
+	int cold; /* it ran in a box made for it */
 };
 
 static int call(struct job *job)
@@ -149,8 +153,26 @@ static int call(struct job *job)
 		fprintf(stderr, "%s %s\n", husk_result_fault_message(result),
 			husk_result_stderr(result, NULL));
 	r = r < 0 || !husk_result_success(result);
+	job->cold = !r && husk_result_spare(result) !=
+			      (job->code ? HUSK_SPARE_INTERPRETER : HUSK_SPARE_PROGRAM);
 	husk_result_free(result);
 	return r;
+}
+
+/* Until all spares are there, and the machine has come to rest. */
+static void await_spares(const struct job *job)
+{
+	static const struct timespec nap = {.tv_nsec = 2000000},
+				     rest = {.tv_nsec = 10000000};
+	struct husk_spares spares = {.size = sizeof(spares)};
+
+	if (job->prewarm == 0)
+		return;
+	do {
+		nanosleep(&nap, NULL);
+		husk_session_spares(job->session, &spares);
+	} while ((job->code ? spares.interpreters : spares.programs) < job->prewarm);
+	nanosleep(&rest, NULL);
 }
 
 static void *call_thread(void *job)
@@ -201,8 +223,10 @@ static int run_parallel(int n, int width, struct job *job)
 	int failed = 0;
 
 	for (int i = 0; i < n; i++) {
-		double begin = now_us();
+		double begin;
 
+		await_spares(job);
+		begin = now_us();
 		for (int t = 0; t < width; t++) {
 			jobs[t] = *job;
 			pthread_create(&threads[t], NULL, call_thread, &jobs[t]);
@@ -220,7 +244,10 @@ static int run_box(int n, const char *options, const char *program)
 {
 	struct job job = {.program = program,
 			  .code = (int)option(options, "code"),
-			  .files = (int)option(options, "files")};
+			  .files = (int)option(options, "files"),
+			  .prewarm = (uint32_t)option(options, "prewarm")};
+	/* Spares are interpreters from the first; "sys" is there in any case. */
+	static const char *const interpreters[] = {"sys", NULL};
 	int width = (int)option(options, "parallel"), failed = 0;
 	struct husk_error err = {0};
 	HUSK_OPTIONS(settings);
@@ -232,6 +259,9 @@ static int run_box(int n, const char *options, const char *program)
 		settings.limits = HUSK_LIMITS_BEST_EFFORT;
 		settings.memory_bytes = settings.pids = HUSK_UNLIMITED;
 	}
+	settings.prewarm = job.prewarm;
+	if (job.prewarm > 0 && job.code)
+		settings.preload = interpreters;
 	if (husk_session_open(&settings, &job.session, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", err.where, err.message);
 		return 1;
@@ -241,10 +271,16 @@ static int run_box(int n, const char *options, const char *program)
 	if (width > 0)
 		failed |= run_parallel(n, width, &job);
 	for (int i = 0; i < n && width == 0 && !failed; i++) {
-		double begin = now_us();
+		double begin;
 
+		await_spares(&job);
+		begin = now_us();
 		failed = call(&job);
 		printf("%.1f\n", now_us() - begin);
+		if (job.prewarm > 0 && job.cold) {
+			fprintf(stderr, "a spare was ready and not used\n");
+			failed = 1;
+		}
 	}
 	husk_session_close(job.session);
 	return failed;

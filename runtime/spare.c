@@ -70,11 +70,23 @@ static void fill_call(struct box_call *call, const struct box_hold *hold)
 	call->code_name = hold->code_name;
 }
 
+static int launch(struct box_spare *spare, struct husk_error *err)
+{
+	struct run *run = spare->run;
+	int r = spare->held ? make_source(run, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (template_get(run->spec, &spare->call, &run->template))
+		run->part = LAYOUT_BOX;
+	return run_launch(run, err);
+}
+
 int box_park(const struct box_spec *spec, const struct box_hold *hold,
 	     struct box_spare **ret, struct husk_error *err)
 {
 	struct box_spare *spare = calloc(1, sizeof(*spare));
-	int r = 0;
+	int r;
 
 	if (!spare)
 		return error_oom(err, "spare box");
@@ -82,14 +94,7 @@ int box_park(const struct box_spec *spec, const struct box_hold *hold,
 	spare->said = BUFFER_INIT(SAID_MAX);
 	fill_call(&spare->call, hold);
 	spare->run = run_new(spec, &spare->call, &spare->outcome);
-	if (!spare->run)
-		r = error_oom(err, "spare box");
-	if (r == 0 && hold)
-		r = make_source(spare->run, err);
-	if (r == 0 && template_get(spec, &spare->call, &spare->run->template))
-		spare->run->part = LAYOUT_BOX;
-	if (r == 0)
-		r = run_launch(spare->run, err);
+	r = spare->run ? launch(spare, err) : error_oom(err, "spare box");
 	if (r > 0)
 		r = start_error(&spare->outcome, err);
 	if (r < 0)

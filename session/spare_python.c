@@ -10,8 +10,8 @@
  * then runs the source is what runs the source of any python3 -c, with nothing of ours
  * below it, before it or after it.
  *
- * What the interpreter has loaded by then is put out of its collector's sight: it lives to
- * the end anyhow, and three passes over it would be half of what a short call takes.
+ * What the interpreter has loaded by then is put out of its collector's sight: it lives
+ * to the end anyhow, and three passes over it would be half of what a short call takes.
  *
  * The place for a system's own sitecustomize is kept: it is imported as it would have
  * been. Names of the workspace are put on the path only when the call has begun.
