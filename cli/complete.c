@@ -293,6 +293,10 @@ void cli_complete(struct cli_settings *settings, size_t count, char **words, FIL
 			break;
 		verbs = line.verb->below(&verb_count);
 	}
+	if (line.verb && line.verb->below && line.typed[0] == '-') {
+		offer_options(&line);
+		return;
+	}
 	if (!line.verb || line.verb->below) {
 		offer_verbs(&line, verbs, verb_count);
 		return;

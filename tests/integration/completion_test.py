@@ -2,6 +2,7 @@
 """Completions: the candidates, and what real shells make of them."""
 
 import os
+import re
 import subprocess
 
 from harness import check, contains, equal, need, test
@@ -36,6 +37,22 @@ def commands_and_options_are_offered(t):
     equal(candidates(t, "run", "--time"), ["--timeout"], "an option")
     check("--json" not in candidates(t, "shell", "--"), "an option of others")
     equal(candidates(t, "no-such", ""), [], "no command")
+
+
+@test
+def every_option_of_every_command_is_offered(t):
+    """What --help of a command lists is what completing "-" and "--" after it offers."""
+    commands = [line.split()[0] for line in t.husk("help").out.splitlines()
+                if line.startswith("  ") and line[2:3].isalpha()]
+    pairs = [(command,) for command in commands]
+    pairs += [("image", name) for name in ("export", "import", "inspect", "ls", "prune", "rm")]
+    pairs += [("config", "show")]
+    check(len(pairs) > 20, str(pairs))
+    for words in pairs:
+        text = t.husk(*words, "--help").out
+        listed = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", text, re.MULTILINE))
+        check("--help" in listed, text)
+        equal(set(candidates(t, *words, "--")), listed, words)
 
 
 @test

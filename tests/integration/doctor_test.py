@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from harness import check, contains, equal, need, test
+from integration.screens import Screen
 
 # In a mount namespace of its own: a husk that only root can change, no AppArmor in the
 # kernel, and an empty folder of profiles.
@@ -203,3 +204,16 @@ def doctor_leaves_the_profiles_alone(t):
     before = look()
     report(t)
     equal(look(), before)
+
+
+@test
+def colours_are_for_people_who_want_them(t):
+    """On a terminal, unless NO_COLOR says no or the terminal is dumb; never elsewhere."""
+    for env, coloured in (({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False),
+                          ({"TERM": "dumb"}, False)):
+        with Screen(t, "doctor", env=env) as s:
+            s.ends()
+            equal(b"\x1b[" in s.text, coloured, str(env))
+    for words in (("doctor",), ("doctor", "--json"), ("help",), ("run", "--help"), ("ps",)):
+        done = t.husk(*words, env={"TERM": "xterm", "CLICOLOR_FORCE": "1"})
+        check("\x1b" not in done.out + done.err, words)

@@ -311,8 +311,8 @@ def a_pager_and_a_line_editor_work(t):
 
 @test(needs=("tmux",))
 def under_tmux(t):
-    """A shell in a pane of tmux: top fills the screen, and a pane that is made larger is
-    passed on."""
+    """A shell in a pane of tmux: full-screen programs and a line editor work, and a pane
+    that is made larger is passed on."""
     socket = str(t.tmp / "tmux")
 
     def tmux(*words):
@@ -337,6 +337,25 @@ def under_tmux(t):
         tmux("send-keys", "top", "Enter")
         shows("load average")
         tmux("send-keys", "q")
+        tmux("send-keys", "clear; seq 1 500 | less", "Enter")
+        shows("1\n2\n3")
+        tmux("send-keys", "G")
+        shows("500")
+        tmux("send-keys", "q")
+        tmux("send-keys", "clear; python3 -q", "Enter")
+        shows(">>>")
+        tmux("send-keys", "6*7", "Enter")
+        shows("42")
+        tmux("send-keys", "Up", "Left", "BSpace", "+1-", "Enter")  # 6*7 to 6+1-7
+        shows("6+1-7\n0")
+        tmux("send-keys", "exit()", "Enter")
+        if os.path.exists("/usr/bin/vi"):
+            tmux("send-keys", "clear; vi -u NONE f", "Enter")
+            shows("~\n~\n~")
+            tmux("send-keys", "ihello from vi", "Escape")
+            tmux("send-keys", ":wq", "Enter")
+            tmux("send-keys", "clear; cat f; wc -c f", "Enter")
+            shows("hello from vi\n14 f")
         tmux("resize-window", "-x", "101", "-y", "31")
         tmux("send-keys", "clear; stty size", "Enter")
         shows("101")
