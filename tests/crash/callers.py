@@ -152,7 +152,7 @@ import sys
 import husk
 caps = {} if sys.argv[1] == "enforce" else {"enforce_limits": False}
 with husk.Sandbox(setup="mkdir -p .deps/m && echo 'x = 1' >.deps/m/__init__.py",
-                  setup_network=False, **caps) as box:
+                  setup_network=False, prewarm=2, **caps) as box:
     box.write_file("in.txt", "x" * 100000)
     result = box.run(["sh", "-c", "cat in.txt; echo y >out.txt"])
     box.read_file("out.txt") if result.success else None
@@ -162,7 +162,7 @@ with husk.Sandbox(setup="mkdir -p .deps/m && echo 'x = 1' >.deps/m/__init__.py",
 
 
 class Module(Caller):
-    """The Python module: a setup, files, a program, code."""
+    """The Python module: a setup, files, a program, code, boxes made ahead."""
 
     def words(self):
         self.place.env.update(HUSK_LIBRARY=str(self.t.build / "libhusk.so"),
@@ -177,7 +177,7 @@ class Module(Caller):
 
 
 class Server(Caller):
-    """`husk mcp`, with calls at the same time."""
+    """`husk mcp`, with calls at the same time and boxes made ahead."""
 
     def start(self, prefix=()):
         messages = [{"id": 0, "method": "initialize", "params": {
@@ -193,7 +193,7 @@ class Server(Caller):
             return super().start(prefix, stdin=file)
 
     def words(self):
-        return [self.t.command, "mcp", *self.place.limits]
+        return [self.t.command, "mcp", *self.place.limits, "--prewarm", "2"]
 
 
 class Setup(Caller):

@@ -83,7 +83,9 @@ class Registry:
         words += [f"--dest-creds={creds}"] * bool(creds)
         words += [f"--dest-cert-dir={self.tls.trust}" if self.tls else
                   "--dest-tls-verify=false"]
-        done = self.t.run([*words, f"oci:{layout}:{tag}", f"docker://{reference}"])
+        # Else it looks into /run/containers, which may be closed to this user.
+        done = self.t.run([*words, f"oci:{layout}:{tag}", f"docker://{reference}"],
+                          env={"XDG_RUNTIME_DIR": str(self.t.tmp)})
         if done.status:
             raise Failure(str(done))
         return reference

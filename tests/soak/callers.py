@@ -59,11 +59,11 @@ class Caller:
         return status
 
 
-def of_library(t, place, threads, seed, leaks=()):
+def of_library(t, place, threads, seed, leaks=(), prewarm=0):
     kind = "best-effort" if place.limits else "enforce"
     counter = t.tmp / f"counter-{seed}"
     counter.write_bytes(bytes(8))
-    words = [client(t, "soak"), kind, threads, place.scratch, seed, counter, *leaks]
+    words = [client(t, "soak"), kind, threads, place.scratch, seed, counter, prewarm, *leaks]
     caller = Caller(t, place, "the C program", words, threads + 1)
     caller.counter = counter
     return caller

@@ -65,7 +65,9 @@ class Soak:
     def disturb(self, until):
         """Until then: a caller comes and is killed, and now and then the init of a box."""
         while time.monotonic() < until:
-            self.mortal = of_library(self.t, self.place, 3, self.chance.randrange(10**6))
+            # Boxes made ahead are at rest only with their caller's death.
+            self.mortal = of_library(self.t, self.place, 3, self.chance.randrange(10**6),
+                                     prewarm=self.chance.choice((0, 1, 4)))
             death = time.monotonic() + self.chance.random() * 2
             while time.monotonic() < min(death, until):
                 time.sleep(self.chance.random() * 0.4)

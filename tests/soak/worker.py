@@ -74,9 +74,12 @@ def call_any(counts, box, chance):
             counts.take(kind, own.run(["true"]), code=0)
 
 
-def work(counts, gate, over, seed):
+def work(counts, gate, over, warm, seed):
     chance = random.Random(seed)
     with husk.Sandbox(max_output_bytes=100000, **CAPS) as box:
+        for _ in range(3):  # what a session's boxes share is made
+            box.run(["true"])
+        warm.wait()
         while not over.is_set():
             with gate.passing():
                 try:
@@ -129,10 +132,12 @@ def tell(counts):
 
 def main():
     counts, gate, over = Counts(), Gate(), threading.Event()
-    threads = [threading.Thread(target=work, args=(counts, gate, over, f"{SEED} {n}"))
+    warm = threading.Barrier(THREADS + 1)
+    threads = [threading.Thread(target=work, args=(counts, gate, over, warm, f"{SEED} {n}"))
                for n in range(THREADS)]
     for thread in threads:
         thread.start()
+    warm.wait()
     for line in sys.stdin:
         if line == "hold\n":
             gate.hold()

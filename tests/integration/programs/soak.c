@@ -3,15 +3,15 @@
  * A caller that lives long: calls of every kind of end, from several threads, until it is
  * told to stop.
  *
- *	soak enforce|best-effort THREADS DIR SEED COUNTER [LEAK...]
+ *	soak enforce|best-effort THREADS DIR SEED COUNTER PREWARM [LEAK...]
  *
  * Private workspaces are made in DIR. COUNTER is a file of eight bytes, in which the
- *boxes are counted: who kills us can still read it. Commands come as lines on standard
- *input. `hold` waits until no call is running, keeps it so, and answers with one JSON
- *object: boxes, wrong (how many calls ended otherwise than they should), words (about the
- *last of these), disturbed (how many were ended by somebody from outside), descriptors,
- *threads, and memory (KiB, resident). `go` lets the calls go on; the end of input ends
- *all.
+ *boxes are counted: who kills us can still read it. PREWARM boxes of each session are
+ *made ahead. Commands come as lines on standard input. `hold` waits until no call is
+ *running, keeps it so, and answers with one JSON object: boxes, wrong (how many calls
+ *ended otherwise than they should), words (about the last of these), disturbed (how many
+ *were ended by somebody from outside), descriptors, threads, and memory (KiB, resident).
+ *`go` lets the calls go on; the end of input ends all.
  *
  * LEAK: memory, descriptor, file, process: every tenth box leaves one behind, so that who
  * watches can show that it is noticed.
@@ -31,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 64, LEAK_EVERY = 10, LEAK_SIZE = 1 << 20 };
+enum { THREADS_MAX = 64, LEAK_EVERY = 10, LEAK_SIZE = 1 << 20, WARM_UP = 3 };
 
 static struct husk_options options;
 static husk_session *session;
@@ -41,6 +41,7 @@ static atomic_int stop;
 static char words[256];
 static pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t gate;
+static pthread_barrier_t warm; /* every session has what its boxes share */
 static bool leaks_memory, leaks_descriptors, leaks_files, leaks_processes;
 
 static void fails(const char *kind, const char *what, const char *why)
@@ -275,6 +276,11 @@ static void *worker(void *seed)
 
 	if (husk_session_open(&options, &own, &err) < 0)
 		fails("worker", err.where, err.message);
+	for (int i = 0; own && i < WARM_UP; i++) {
+		call_box(session, &kinds[0]);
+		call_box(own, &kinds[0]);
+	}
+	pthread_barrier_wait(&warm);
 	while (own && !stop) {
 		pthread_rwlock_rdlock(&gate);
 		call_any(own, &state);
@@ -375,12 +381,12 @@ int main(int argc, char **argv)
 	struct husk_error err = {0};
 	long threads, seed;
 
-	if (argc < 6 || count_in(argv[5]) < 0)
+	if (argc < 7 || count_in(argv[5]) < 0)
 		return 2;
 	threads = strtol(argv[2], NULL, 10);
 	seed = strtol(argv[4], NULL, 10);
 	dir = argv[3];
-	read_leaks(argc - 6, argv + 6);
+	read_leaks(argc - 7, argv + 7);
 	if (threads < 1 || threads > THREADS_MAX)
 		return 2;
 	pthread_rwlockattr_init(&attributes);
@@ -388,10 +394,12 @@ int main(int argc, char **argv)
 	pthread_rwlockattr_setkind_np(&attributes,
 				      PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&gate, &attributes);
+	pthread_barrier_init(&warm, NULL, (unsigned)threads + 1);
 	options.size = sizeof(options);
 	options.temp_dir = dir;
 	options.memory_bytes = 96 << 20;
 	options.max_output_bytes = 300000;
+	options.prewarm = (uint32_t)strtol(argv[6], NULL, 10);
 	if (strcmp(argv[1], "best-effort") == 0)
 		options.limits = HUSK_LIMITS_BEST_EFFORT;
 	if (husk_session_open(&options, &session, &err) < 0) {
@@ -401,6 +409,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < threads; i++)
 		pthread_create(&ids[i], NULL, worker,
 			       (void *)(uintptr_t)(seed * 1000 + i + 1));
+	pthread_barrier_wait(&warm);
 	serve();
 	stop = 1;
 	for (long i = 0; i < threads; i++)
