@@ -58,6 +58,7 @@ help:
 	'make deps            install what is missing for building and testing (apt)' \
 	'make deps-build      install what is missing for building alone' \
 	'make install         install below PREFIX (/usr/local), honours DESTDIR' \
+	'make uninstall       take away what make install has put there' \
 	'make clean           remove build/'
 
 .PHONY: deps deps-build

@@ -304,14 +304,14 @@ while time.monotonic() < end:
 def mounts_of_credentials_are_warned_of(t):
     """They are not refused, since people mean them at times; and they are not silent."""
     home = t.tmp / "home"
-    for name in (".ssh/keys", ".aws", "project", "work/nothing"):
+    for name in (".ssh/keys", ".aws", "project", "tree/nothing"):
         (home / name).mkdir(parents=True)
-    (home / "work" / ".link").symlink_to(home / ".ssh")
+    (home / "tree" / ".link").symlink_to(home / ".ssh")
     (home / ".netrc").write_text("")
     env = {"HOME": str(home)}
     for words, what in ((("-v", f"{home}/.ssh:/x:ro"), "SSH keys"),
                         (("-v", f"{home}/.ssh/keys:/x:ro"), "SSH keys"),
-                        (("-v", f"{home}/work/.link:/x:ro"), "SSH keys"),
+                        (("-v", f"{home}/tree/.link:/x:ro"), "SSH keys"),
                         (("-v", f"{home}/.netrc:/x:ro"), "passwords"),
                         (("--workspace", f"{home}/.aws"), "credentials of AWS")):
         done = t.husk("run", *limits(t), *words, "--json", "--", "true", env=env)
@@ -319,7 +319,7 @@ def mounts_of_credentials_are_warned_of(t):
         contains(done.err, "husk: warning: mount of ")
         contains(done.err, what)
         equal(len(done.err.splitlines()), 2, done.err)
-    for words in (("-v", f"{home}/project:/x"), ("--workspace", home / "work"), ()):
+    for words in (("-v", f"{home}/project:/x"), ("--workspace", home / "tree"), ()):
         done = t.husk("run", *limits(t), *words, "--", "true", env=env)
         equal((done.status, done.err), (0, ""), words)
     # The home itself is refused, and that is all that is said.
