@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs modules of CPython's own tests, each in a process of its own, and prints a line for each
-test: `ok MODULE NAME`s without the space. A module that ends early or hangs has a failed check
+test, `ok NAME` or `not ok NAME WHY`. A module that ends early or hangs has a failed check
 that says so."""
 
 import subprocess
 import sys
 import unittest
 
-LIMIT = 240  # seconds for one module; wide
+LIMIT = 900  # seconds for one module; wide
 
 
 class Lines(unittest.TestResult):
