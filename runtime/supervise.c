@@ -195,7 +195,9 @@ static int read_report(struct run *run)
 		note_report(run, &report);
 		return 1;
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	/* The kernel may be short of memory: the report is still there the next time. */
+	if (n < 0 &&
+	    (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
 		return 0;
 	return -1;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/init/init.h"
 
+#include <errno.h>
 #include <sys/socket.h>
+
+enum { TRIES = 8 };
 
 const char *plan_text(const struct init *init, uint32_t offset)
 {
@@ -37,10 +40,16 @@ void init_exit(int status)
 	__builtin_trap();
 }
 
+/* The kernel may be out of memory for a moment, and the caller has nothing else to go by.
+ */
 void report_send(struct init *init, const struct wire_report *report)
 {
-	(void)raw6(SYS_sendto, init->plan->channel_fd, RAW_PTR(report), sizeof(*report),
-		   MSG_NOSIGNAL, 0, 0);
+	long r = -EINTR;
+
+	for (int tries = 0;
+	     tries < TRIES && (r == -EINTR || r == -ENOMEM || r == -ENOBUFS); tries++)
+		r = raw6(SYS_sendto, init->plan->channel_fd, RAW_PTR(report),
+			 sizeof(*report), MSG_NOSIGNAL, 0, 0);
 }
 
 /* Descriptors as ancillary data, cmsg(3). */
