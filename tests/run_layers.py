@@ -44,6 +44,7 @@ def layers(root):
     found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
     found.append(in_spares("python", "root"))
+    found += [suite("fault", "release", who) for who in ("user", "root")]
     found += [suite("crash", "release", who) for who in ("user", "root")]
     found += [suite("soak", "release", who) for who in ("user", "root")]
     found += [suite("programs", "release", who) for who in ("user", "root")]
@@ -55,7 +56,8 @@ def layers(root):
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
     more = [in_spares("integration", "root"), in_spares("integration", "user"),
             unit(root, "coverage"), suite("integration", "coverage", "root"),
-            unit(root, "tsan")]
+            unit(root, "tsan"), suite("integration", "tsan", "root"),
+            suite("fault", "asan", "root")]
     more += [dataclasses.replace(suite("suites", "release", who), minutes=360)
              for who in ("user", "root")]
     return found + [dataclasses.replace(layer, extra=True) for layer in more]

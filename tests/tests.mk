@@ -47,6 +47,9 @@ help:
 	'make fuzz            every fuzz target for FUZZ_SECONDS (60); FUZZ="NAME..." for some' \
 	'make crash           callers killed at KILLS (1000) random instants, as root and as a user' \
 	'make soak            BOXES (100000) boxes, or as many as SECONDS (3600) allow; WHO=user' \
+	'make fault           every system call and allocation made to fail, in every way (hours)' \
+	'make tsan            unit and integration tests under the thread sanitizer' \
+	'make valgrind        unit tests under memcheck; VALGRIND="NAME..." for some' \
 	'make coverage        unit and integration tests on the coverage variant, summed up' \
 	'make examples        build the programs of examples/' \
 	'make docs            the reference of the C interface, from the headers, into build/docs' \
@@ -114,6 +117,24 @@ crash: all deps
 	done
 soak: all deps
 	@tests/soak/run --as $(WHO) --build $(OUT) --boxes $(BOXES) --seconds $(SECONDS) $(SEED:%=--seed %)
+
+# The check does a part of it: the layers fault-user and fault-root.
+.PHONY: fault
+fault: deps all
+	@HUSK_TEST_LONG=1 tests/fault/run --as root --build $(OUT)
+	@HUSK_TEST_LONG=1 tests/fault/run --as user --build $(OUT)
+	@$(MAKE) --no-print-directory -s VARIANT=asan all
+	@HUSK_TEST_LONG=1 tests/fault/run --as root --build build/asan --only 'memory.*'
+
+.PHONY: tsan
+tsan: deps
+	@/usr/bin/python3 tests/run unit-tsan integration-tsan-root
+
+VALGRIND ?=
+.PHONY: valgrind
+valgrind: deps
+	@$(MAKE) --no-print-directory -s VARIANT=hooks all unit-build
+	@tests/run_valgrind $(VALGRIND)
 
 .PHONY: coverage
 coverage: deps
