@@ -48,6 +48,10 @@ enum {
 #define INTERNET_PROTOCOL(number) \
 	PASS_IF2("socket", "internet protocols in daily use", INTERNET, IS(2, number))
 
+#define NO_SUCH_SOCKET(of, protocol)                                                   \
+	ROW_IF("socket", SECCOMP_ERRNO, EPROTONOSUPPORT, "loads modules by number", 2, \
+	       of, IS(2, protocol))
+
 /* The kernel loads the module for whoever makes the call, before it looks at rights. */
 #define ASKS_FOR_MODULES(request, module) \
 	FAIL_IF("ioctl", ENOPKG, "loads the module " module, IS(1, request))
@@ -188,6 +192,17 @@ static const struct seccomp_row rows[] = {
 	     FIELD(1, SOCKET_TYPE, SOCK_RAW)),
     FAIL_IF2("socket", EPERM, "raw packets under their oldest name", INTERNET,
 	     FIELD(1, SOCKET_TYPE, SOCK_PACKET)),
+    FAIL_IF2("socket", ESOCKTNOSUPPORT, "types that load modules (DCCP by no other name)",
+	     INTERNET, HAS(1, SOCKET_TYPE & ~(SOCK_STREAM | SOCK_DGRAM))),
+    FAIL_IF2("socket", ESOCKTNOSUPPORT, "no type", INTERNET, FIELD(1, SOCKET_TYPE, 0)),
+    /* A protocol under the wrong type or family: the kernel looks for a module. */
+    NO_SUCH_SOCKET(FIELD(1, SOCKET_TYPE, SOCK_STREAM), IPPROTO_UDP),
+    NO_SUCH_SOCKET(FIELD(1, SOCKET_TYPE, SOCK_STREAM), IPPROTO_ICMP),
+    NO_SUCH_SOCKET(FIELD(1, SOCKET_TYPE, SOCK_STREAM), IPPROTO_ICMPV6),
+    NO_SUCH_SOCKET(FIELD(1, SOCKET_TYPE, SOCK_DGRAM), IPPROTO_TCP),
+    NO_SUCH_SOCKET(FIELD(1, SOCKET_TYPE, SOCK_DGRAM), PROTOCOL_MPTCP),
+    NO_SUCH_SOCKET(IS(0, AF_INET), IPPROTO_ICMPV6),
+    NO_SUCH_SOCKET(IS(0, AF_INET6), IPPROTO_ICMP),
     INTERNET_PROTOCOL(0),
     INTERNET_PROTOCOL(IPPROTO_TCP),
     INTERNET_PROTOCOL(IPPROTO_UDP),
