@@ -120,7 +120,7 @@ def the_hosts_core_handler_is_not_started(t):
     pattern.write_text(f"|{handler} %P")
     try:
         for limit in LIMITS:
-            result = py(t, CRASH.format(limit))
+            result = py(t, CRASH.format(limit), options=("--timeout", str(20 * t.patience)))
             equal(result["signal"], 11, f"with {limit!r}: {result['stderr']}")
         time.sleep(1 * t.patience)
         check(not seen.exists(), "the handler was started for a box")

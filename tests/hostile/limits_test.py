@@ -143,7 +143,8 @@ with open('big', 'r+b') as f, mmap.mmap(f.fileno(), 0) as m:
     for at in range(0, 256 << 20, 4096): m[at] = 1
 print(subprocess.run(['wc', '-c', 'big'], capture_output=True, text=True).stdout.split()[0])
 """
-    ended(py(t, code, options=("--memory", f"{CAP}m", "--timeout", "120")), 0, f"{256 * MIB}\n")
+    ended(py(t, code, options=("--memory", f"{CAP}m", "--timeout",
+                               str(120 * t.patience))), 0, f"{256 * MIB}\n")
 
 
 FORKS = {

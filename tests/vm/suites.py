@@ -77,7 +77,7 @@ SUITES = (
     # Without zombies_are_reaped, whose thousands of processes take minutes here.
     Suite("outcome", INTEGRATION + ("--only", "outcome.[!z]*"), ("root", "user-session"),
           ("short",), 900, needs=("{build}/husk", "tests/integration/run"), skips=("*",)),
-    Suite("kernel-settings", SETTINGS, ("root", "user-session"), BOTH, 900,
+    Suite("kernel-settings", SETTINGS, ("root", "user-session"), BOTH, 1800,
           needs=("{build}/husk", "tests/hostile/run")),
     # Landlock is of another age on each kernel.
     Suite("second-wall", INTEGRATION + ("--only", "second_wall.*"), ("root", "user-session"), BOTH,
