@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/box.h"
 
+#include "cli/denials.h"
 #include "cli/escape.h"
 #include "cli/events.h"
 #include "cli/images.h"
@@ -106,6 +107,8 @@ static int report_plain(const struct cli_settings *settings, const struct cli_bo
 		say_fault(result);
 	if (settings->files)
 		say_files(result);
+	if (settings->explain_denials)
+		cli_denials_say(result);
 	if (relay->failed)
 		return cli_say_write_failed(relay->failed_stream, relay->failed);
 	return exit_code(result);
@@ -127,13 +130,16 @@ static int report_json(const husk_result *result)
 	return r == CLI_EXIT_OK ? exit_code(result) : r;
 }
 
-static int explain(husk_session *session, const struct cli_box *box)
+static int explain(husk_session *session, const struct cli_settings *settings,
+		   const struct cli_box *box)
 {
+	HUSK_CALL(call);
 	struct husk_error err = {0};
 	char *text = NULL;
 	int r;
 
-	if (husk_session_explain(session, box->argv, NULL, &text, &err) < 0)
+	call.explain_denials = settings->explain_denials;
+	if (husk_session_explain(session, box->argv, &call, &text, &err) < 0)
 		return cli_say_error(&err);
 	r = cli_print_text(text);
 	free(text);
@@ -223,6 +229,7 @@ static int call_box(husk_session *session, const struct cli_settings *settings,
 	HUSK_CALL(call);
 
 	call.cancel = cancel;
+	call.explain_denials = settings->explain_denials;
 	if (settings->stdin_open) {
 		call.stdin_kind = HUSK_STDIN_FD;
 		call.stdin_fd = STDIN_FILENO;
@@ -285,7 +292,7 @@ static int open_and_run(struct cli_settings *settings, const struct cli_box *box
 		return cli_say_stopped(&err);
 	if (!settings->explain)
 		return run_last(session, settings, box, cancel);
-	r = explain(session, box);
+	r = explain(session, settings, box);
 	(void)husk_session_close(session);
 	return r;
 }

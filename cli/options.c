@@ -385,6 +385,10 @@ static const struct cli_option options[] = {
      "Set variables from FILE, one NAME=VALUE a line", NULL, 0, add_variables},
     {"explain", 0, BOX | SHELL, NULL, NULL, "Print what would be done, and do nothing",
      NULL, AT(explain), set_flag},
+    {"explain-denials", 0, BOX, NULL, NULL,
+     "List on stderr afterwards what was refused, by which layer, and what loosens just "
+     "that; slow: every system call is traced",
+     NULL, AT(explain_denials), set_flag},
     {"files", 0, BOX | SHELL, NULL, NULL,
      "List the workspace files that changed on stderr afterwards", NULL, AT(files),
      set_flag},

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cgroup/cgroup.h"
+#include "runtime/denial.h"
 #include "runtime/ids.h"
 #include "runtime/landlock.h"
 #include "runtime/source.h"
@@ -124,6 +125,7 @@ struct box_call {
 	int cancel_fd;	       /* readable: stop; -1: none */
 	int cancel_fd2;	       /* a second one, of the session; -1: none */
 	bool discard;	       /* capture nothing */
+	bool explain_denials;  /* trace the box, and list what it was refused */
 	/* A terminal of the box's own instead of the three streams: what it shows is
 	 * stream 1, and what is read as input is typed. */
 	bool terminal;
@@ -169,6 +171,7 @@ struct box_outcome {
 	bool has_cgroup;
 	struct cgroup_counters counters;
 	enum cgroup_hold memory, cpus, pids;
+	struct denial_list denials; /* where the call asked for it */
 };
 
 /* Empty, with room for what the call may capture. */

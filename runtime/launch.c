@@ -61,6 +61,26 @@ static void set_filter(struct plan *plan, const struct box_spec *spec)
 	plan_header(plan)->filter_count = spec->filter.count;
 }
 
+/* Room for what is refused, at the end of all that init only reads. */
+static void set_denials(struct run *run, struct plan *plan)
+{
+	size_t size =
+	    sizeof(struct wire_denials) + WIRE_DENIALS * sizeof(struct wire_denial);
+	struct wire_denials *empty;
+
+	if (!run->call->explain_denials)
+		return;
+	empty = calloc(1, size);
+	if (empty) {
+		empty->capacity = WIRE_DENIALS;
+		run->denials_at = plan_array(plan, empty, size);
+		plan_header(plan)->denials = run->denials_at;
+	} else {
+		plan->error = -ENOMEM;
+	}
+	free(empty);
+}
+
 static void set_hostname(struct plan *plan)
 {
 	uint32_t hostname = plan_string(plan, "husk");
@@ -106,6 +126,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	set_hostname(plan);
 	if (run->call->argv)
 		plan_call(plan, run->call, run_init_deadline(run));
+	set_denials(run, plan);
 	set_descriptors(run, plan_header(plan));
 	plan_header(plan)->part = wire_part(run->part);
 	plan_header(plan)->foreign = spec->ids.foreign;

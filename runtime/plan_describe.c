@@ -163,6 +163,8 @@ static int describe_lockdown(const struct wire_header *h, struct buffer *out)
 				    : "");
 	if (r == 0)
 		r = buffer_addf(out, "seccomp %u instructions\n", h->filter_count);
+	if (r == 0 && h->denials != 0)
+		r = buffer_add_text(out, "every system call is traced\n");
 	return r;
 }
 

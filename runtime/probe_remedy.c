@@ -261,7 +261,19 @@ const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int err
 	case STEP_TERMINAL:
 		return terminal_remedy(facts, step, error);
 	case STEP_SECCOMP:
+	case STEP_GUARD:
 		return filter_remedy(facts, error);
+	case STEP_TRACER:
+		return facts->ptrace_scope > 1
+			   ? "this host lets no parent trace its child: sysctl -w "
+			     "kernel.yama.ptrace_scope=1 (3 stays until a restart), or "
+			     "leave --explain-denials out"
+			   : NULL;
+	case STEP_LANDLOCK:
+		return error == E2BIG ? "this process is inside as many layers of "
+					"Landlock as the kernel allows: start husk "
+					"outside of some of them"
+				      : NULL;
 	default:
 		return mount_remedy(facts, step, error);
 	}

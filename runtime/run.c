@@ -115,6 +115,7 @@ void box_outcome_deinit(struct box_outcome *outcome)
 {
 	buffer_deinit(&outcome->out);
 	buffer_deinit(&outcome->err);
+	denial_list_deinit(&outcome->denials);
 }
 
 void run_count(struct run *run)
@@ -130,6 +131,19 @@ void run_count(struct run *run)
 	outcome->memory = cgroup_box_memory(run->cgroup);
 	outcome->cpus = cgroup_box_cpus(run->cgroup);
 	outcome->pids = cgroup_box_pids(run->cgroup);
+}
+
+/* What it was refused, by the notes that init left in the plan. */
+static int read_denials(struct run *run, struct husk_error *err)
+{
+	struct box_outcome *outcome = run->outcome;
+
+	if (run->denials_at == 0)
+		return 0;
+	if (denial_list_read(&outcome->denials, run->block_fd, run->denials_at, run->spec,
+			     outcome) < 0)
+		return error_oom(err, "denials");
+	return 0;
 }
 
 /* RUN_AGAIN: the template could not be entered or no user namespace be made below its
@@ -159,6 +173,9 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 	}
 	if (r >= 0)
 		run_count(run);
+	ret->denials.known = call->explain_denials;
+	if (r == 0)
+		r = read_denials(run, err);
 	ret->wall_us = run_clock() - run->begin_us;
 	run_free(run);
 	return r;

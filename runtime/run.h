@@ -33,7 +33,8 @@ struct run {
 	struct layout_trees trees;
 	int caller_fd; /* pidfd of this process; owned where own_caller_fd */
 	int own_caller_fd;
-	int block_fd; /* the plan */
+	int block_fd;	     /* the plan */
+	uint32_t denials_at; /* offset in it, 0: not traced */
 	int channel, box_channel;
 	int out, box_out;
 	int err, box_err;

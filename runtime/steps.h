@@ -50,6 +50,7 @@
 	ROW(STDIO,        "stdio",        "place the standard streams")                        \
 	ROW(WORKDIR,      "workdir",      "enter the working directory")                       \
 	ROW(FORK,         "fork",         "create the workload")                               \
+	ROW(TRACER,       "tracer",       "trace the program")                                 \
 	ROW(GUARD,        "guard",        "filter the init program's own system calls")        \
 	ROW(SECCOMP,      "seccomp",      "install the system call filter")                    \
 	ROW(EXEC,         "exec",         "execute the program")

@@ -126,6 +126,41 @@ struct wire_call {
 	uint32_t workdir;
 };
 
+/* What was refused while the box was traced; one row for each distinct kind. Written by
+ * init behind the header, read by the library when the box has ended. */
+enum {
+	WIRE_DENIALS = 128,
+	WIRE_DENIAL_TEXT = 224,
+};
+
+enum wire_denied_by {
+	WIRE_BY_FILTER = 1, /* the filter answered */
+	WIRE_BY_KERNEL,	    /* the call was made, and failed */
+};
+
+enum wire_denial_about {
+	WIRE_ABOUT_NOTHING,
+	WIRE_ABOUT_PATH,    /* text: a path of the box, not NUL-ended */
+	WIRE_ABOUT_ADDRESS, /* text: a struct sockaddr */
+};
+
+struct wire_denial {
+	uint32_t nr, arch;
+	uint32_t answer;    /* WIRE_BY_FILTER: SECCOMP_RET_* */
+	int32_t error;	    /* WIRE_BY_KERNEL: errno */
+	uint16_t by, about; /* enum wire_denied_by, enum wire_denial_about */
+	uint32_t text_size;
+	uint64_t count;
+	uint64_t args[6]; /* of the first of them */
+	char text[WIRE_DENIAL_TEXT];
+};
+
+struct wire_denials {
+	uint32_t count, capacity;
+	uint64_t lost; /* refusals for which there was no room */
+	struct wire_denial rows[];
+};
+
 struct wire_header {
 	uint32_t magic;
 	uint32_t size; /* of the whole block */
@@ -146,6 +181,7 @@ struct wire_header {
 	uint32_t hostname;
 	uint32_t filter, filter_count,
 	    filter_plain;	 /* sock_filter array; plain: without notify */
+	uint32_t denials;	 /* struct wire_denials; 0: the box is not traced */
 	uint32_t no_user_spaces; /* 1: no user namespaces below the box's own */
 	uint64_t landlock_fs, landlock_scoped; /* what Landlock handles; 0: without it */
 	uint32_t rlimit_count;

@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 #include <linux/ioctl.h>
+#include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 
@@ -34,4 +35,16 @@ static const struct seccomp_row rows[] = {
     PASS("wait4", "reaps"),
 };
 
+/* And these where it traces the program to say what is refused. */
+static const struct seccomp_row trace_rows[] = {
+    PASS("process_vm_readv", "reads the names of files that calls were about"),
+    PASS_IF("ptrace", "what call is it, and what came of it?",
+	    IS(0, PTRACE_GET_SYSCALL_INFO)),
+    PASS_IF("ptrace", "leaves a stopped job stopped", IS(0, PTRACE_LISTEN)),
+    PASS_IF("ptrace", "lets it go on", IS(0, PTRACE_SYSCALL)),
+    PASS("readlinkat", "where does a task work, and what is its descriptor of?"),
+};
+
+const struct seccomp_table seccomp_init_trace_calls = {
+    trace_rows, sizeof(trace_rows) / sizeof(trace_rows[0])};
 const struct seccomp_table seccomp_init_calls = {rows, sizeof(rows) / sizeof(rows[0])};

@@ -55,6 +55,10 @@ int seccomp_without_notify(struct seccomp_program *program);
 uint32_t seccomp_answer(const struct seccomp_program *program, uint32_t audit_arch,
 			uint32_t nr);
 
+/* The same for a call with these arguments. */
+uint32_t seccomp_answer_args(const struct seccomp_program *program, uint32_t audit_arch,
+			     uint32_t nr, const uint64_t args[6]);
+
 /* The name of a system call as a notification gives it (AUDIT_ARCH_*, number), such as
  * "mount"; 32-bit and x32 calls go by the same names. "syscall 9999" where it is not
  * known. Returns buf, which 32 bytes always suffice for. */

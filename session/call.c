@@ -83,6 +83,7 @@ static void make_call(struct husk_session *session, const char *const *argv,
 	    .cancel_fd = cancel_fd(call->cancel),
 	    .cancel_fd2 = session->closing_fd,
 	    .discard = call->discard_output != 0,
+	    .explain_denials = call->explain_denials != 0,
 	    .terminal = call->terminal != 0,
 	    .rows = call->terminal_rows ? call->terminal_rows : STANDARD_ROWS,
 	    .columns = call->terminal_columns ? call->terminal_columns : STANDARD_COLUMNS,
@@ -174,8 +175,9 @@ static int run_in_spare(struct husk_session *session, const struct job *job,
 	struct spare_slot *slot;
 	int r;
 
+	/* What has begun without a tracer would be told of in part. */
 	if (call.terminal || call.stdin_kind == BOX_STDIN_FD || call.code ||
-	    is_cancelled(&call))
+	    call.explain_denials || is_cancelled(&call))
 		return 1;
 	slot = spares_take(session->spares, kind);
 	if (!slot)

@@ -118,6 +118,45 @@ static int add_files(struct buffer *to, const husk_result *result)
 	return r < 0 ? r : buffer_add(to, "]", 1);
 }
 
+static int add_denial(struct buffer *to, const husk_result *result, size_t index)
+{
+	const char *loosen = husk_result_denial_loosen(result, index);
+	int r = buffer_add_text(to, index > 0 ? ",{" : "{");
+
+	if (r == 0)
+		r = add_text(to, "layer", husk_result_denial_layer(result, index));
+	if (r == 0)
+		r = add_text(to, "call", husk_result_denial_call(result, index));
+	if (r == 0)
+		r = add_text(to, "subject", husk_result_denial_subject(result, index));
+	if (r == 0)
+		r = add_text(to, "answer", husk_result_denial_answer(result, index));
+	if (r == 0)
+		r = add_count(to, "times", husk_result_denial_times(result, index));
+	if (r == 0)
+		r = loosen ? add_text(to, "loosen", loosen)
+			   : add_plain(to, "loosen", "null");
+	return r < 0 ? r : buffer_add(to, "}", 1);
+}
+
+/* Only where the call asked for it. */
+static int add_denials(struct buffer *to, const husk_result *result)
+{
+	size_t count = husk_result_denial_count(result);
+	int r;
+
+	if (!result->outcome.denials.known)
+		return 0;
+	r = add_plain(to, "denials", "[");
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = add_denial(to, result, i);
+	if (r == 0)
+		r = buffer_add(to, "]", 1);
+	return r < 0 ? r
+		     : add_bool(to, "denials_complete",
+				husk_result_denials_complete(result));
+}
+
 static int add_usage(struct buffer *to, const husk_result *result)
 {
 	struct husk_usage usage = {.size = sizeof(usage)};
@@ -195,6 +234,8 @@ static int add_all(struct buffer *to, const husk_result *result)
 		r = add_usage(to, result);
 	if (r == 0)
 		r = add_limits(to, result);
+	if (r == 0)
+		r = add_denials(to, result);
 	if (r == 0 && hint)
 		r = add_text(to, "hint", hint);
 	return r < 0 ? r : buffer_add(to, "}", 1);

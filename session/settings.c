@@ -64,14 +64,10 @@ int settings_call(const struct husk_call *call, struct husk_call *ret,
 		  struct husk_error *err)
 {
 	HUSK_CALL(defaults);
-	int r;
 
 	if (!call)
 		call = &defaults;
-	r = adopt(call, call->size, ret, sizeof(*ret), "call", err);
-	if (r == 0 && ret->reserved != 0)
-		r = error_set(err, HUSK_E_INVALID, "call", "a reserved member is not 0");
-	return r;
+	return adopt(call, call->size, ret, sizeof(*ret), "call", err);
 }
 
 int settings_images(const struct husk_image_options *images,

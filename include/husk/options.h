@@ -161,7 +161,10 @@ struct husk_call {
 	uint16_t terminal_columns; /**< 0: 80 */
 	int32_t resize_fd; /**< a pipe's end over which new sizes come, a struct husk_size
 			    *   by one write(2) each; stays the caller's; 0: none */
-	int32_t reserved;  /**< 0 */
+	int32_t explain_denials; /**< 1: every system call is traced, and the result lists
+				  * what was refused (husk_result_denial_count). The box
+				  * is as confined as ever and several times slower, and
+				  * nothing in it can be traced by another program */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */

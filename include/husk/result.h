@@ -188,6 +188,40 @@ enum husk_spare {
 HUSK_API int husk_result_spare(const husk_result *result);
 
 /**
+ * What the box was refused, where the call asked for it (husk_call.explain_denials): how
+ * many kinds of refusals, and of each
+ *
+ * - the layer: "seccomp", "read-only", "permissions", "capabilities", "ids", "landlock",
+ *   "network", "tasks", "memory", "space", or "tracing" for what this very look forbids;
+ * - the system call, the empty string where it is about none;
+ * - what it was about: a path of the box, an address, numbers, or the empty string. These
+ *   are the box's own words, any bytes but NUL;
+ * - the answer: an errno's name, "killed", "SIGSYS", or "no effect";
+ * - how often;
+ * - the command-line option that would loosen just that, or NULL where nothing does.
+ *
+ * What ended a program comes first, what programs know how to do without comes last. The
+ * answers are the filter's and the kernel's own. Past the end: NULL or 0.
+ *
+ * Ownership: the result's. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API size_t husk_result_denial_count(const husk_result *result);
+HUSK_API const char *husk_result_denial_layer(const husk_result *result, size_t index);
+HUSK_API const char *husk_result_denial_call(const husk_result *result, size_t index);
+HUSK_API const char *husk_result_denial_subject(const husk_result *result, size_t index);
+HUSK_API const char *husk_result_denial_answer(const husk_result *result, size_t index);
+HUSK_API uint64_t husk_result_denial_times(const husk_result *result, size_t index);
+HUSK_API const char *husk_result_denial_loosen(const husk_result *result, size_t index);
+
+/**
+ * 1 where the refusals above are all, 0 where there were more kinds than are kept, or the
+ * call did not ask for them.
+ *
+ * Ownership: a value. Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_result_denials_complete(const husk_result *result);
+
+/**
  * The whole result as one JSON object (UTF-8, no newline, NUL-terminated). Bytes that are
  * not UTF-8 become U+FFFD, and then stdout_b64 or stderr_b64 hold them exactly.
  *

@@ -12,13 +12,19 @@
 
 #include "init_filter.h"
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 long guard_install(struct init *init)
 {
 	struct sock_fprog program = {
-	    .len = sizeof(init_filter) / sizeof(init_filter[0]),
+	    .len = COUNT(init_filter),
 	    .filter = (struct sock_filter *)(uintptr_t)init_filter,
 	};
 	long r = step_injected(init, STEP_GUARD);
 
+	if (trace_wanted(init)) {
+		program.len = COUNT(init_trace_filter);
+		program.filter = (struct sock_filter *)(uintptr_t)init_trace_filter;
+	}
 	return r < 0 ? r : raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }

@@ -34,6 +34,7 @@ struct init {
 	int signal_fd;	 /* SIGCHLD */
 	int listener_fd; /* seccomp notifications, or -1 */
 	int main_pid;
+	int more;	       /* tasks wait to be looked at: do not wait for a signal */
 	uint32_t filter_kills; /* there is no listener: the filter kills by itself */
 	int slots[WIRE_SLOTS];
 };
@@ -136,6 +137,32 @@ void workload_start(struct init *init);
 /* -- guard.c ------------------------------------------------------------------------ */
 /* Hold init itself to the calls of its watch; 0 or -errno. */
 long guard_install(struct init *init);
+
+/* -- trace.c ------------------------------------------------------------------------ */
+/* Only where the plan has a place for what is refused. */
+int trace_wanted(const struct init *init);
+/* Attach to the child, which has not executed anything yet; 0 or -errno. */
+long trace_begin(struct init *init, int child);
+/* A task has stopped for us: note what there is to note, and let it go on. */
+void trace_stop(struct init *init, int task, int status);
+
+/* -- refused.c ---------------------------------------------------------------------- */
+struct refused {
+	int task;
+	uint32_t nr, arch, answer;
+	uint64_t args[6];
+};
+/* Note that the filter refuses this call, or that it failed with an errno. */
+void refused_by_filter(struct init *init, const struct refused *call);
+void refused_by_kernel(struct init *init, const struct refused *call, int error);
+
+/* -- peek.c ------------------------------------------------------------------------- */
+/* A file that a stopped task names: the text at `address` (0: none), relative to the
+ * directory `dir` of its own (AT_FDCWD: where it works). Returns the size, 0 where it is
+ * not to be known. What a box's memory says is for people to read, never to act on. */
+uint32_t peek_path(int task, int dir, uint64_t address, char *to, uint32_t capacity);
+/* Bytes of its memory; the same returned. */
+uint32_t peek_bytes(int task, uint64_t address, char *to, uint32_t size);
 
 /* -- watch.c ------------------------------------------------------------------------ */
 /* Reap and answer notifications until the main process has ended; then end the rest. */

@@ -17,6 +17,7 @@ enum {
 	KERNEL_SIGSET = 8,
 	CLOCK_MONOTONIC_ID = 1, /* CLOCK_MONOTONIC */
 	WHILE_S = 3600,		/* without a deadline: any time will do */
+	STOPS_AT_ONCE = 64,
 };
 
 struct span {
@@ -62,13 +63,16 @@ static void count(struct init *init, const struct rusage *usage)
 }
 
 /* Returns the main process's wait status, or -1 while it lives. Where nothing is left to
- * reap, *left is 0. */
+ * reap, *left is 0. With WNOHANG tasks that stop for their tracer go on from here, and no
+ * more than a few at a time: a box that stops without end must not keep the clock from
+ * being looked at. */
 static int reap(struct init *init, long options, int *left)
 {
 	int status = 0, main_status = -1;
 	struct rusage usage;
 
-	for (;;) {
+	init->more = 0;
+	for (int stops = 0; stops < STOPS_AT_ONCE;) {
 		long pid = raw4(SYS_wait4, -1, &status, options | __WALL, &usage);
 
 		if (pid == -EINTR)
@@ -77,10 +81,20 @@ static int reap(struct init *init, long options, int *left)
 			*left = pid == 0;
 			return main_status;
 		}
-		count(init, &usage);
-		if (pid == init->main_pid)
-			main_status = status;
+		if (!WIFSTOPPED(status)) {
+			/* A tracer is told of every end, and who is the parent again. */
+			if (pid == init->main_pid || !trace_wanted(init))
+				count(init, &usage);
+			if (pid == init->main_pid)
+				main_status = status;
+		} else if (options & WNOHANG) {
+			trace_stop(init, (int)pid, status);
+			stops++;
+		}
 	}
+	init->more = 1;
+	*left = 1;
+	return main_status;
 }
 
 static _Noreturn void finish(struct init *init, uint32_t message, int status)
@@ -141,9 +155,11 @@ void watch_until_end(struct init *init)
 
 		if (!time_left(init, &span))
 			finish(init, WIRE_LATE, SIGKILL);
+		if (init->more)
+			span = (struct span){0, 0};
 		fds[2].fd = init->listener_fd;
 		r = raw5(SYS_ppoll, fds, 4, &span, NULL, KERNEL_SIGSET);
-		if (r == -EINTR || r == 0)
+		if (r == -EINTR || (r == 0 && !init->more))
 			continue;
 		/* Who cannot see what happens must not go on: the box ends with us. */
 		if (r < 0)
@@ -159,7 +175,7 @@ void watch_until_end(struct init *init)
 			answer(init);
 		else if (fds[2].revents)
 			init->listener_fd = -1; /* nobody is left under the filter */
-		if (!fds[0].revents)
+		if (!fds[0].revents && !init->more)
 			continue;
 		(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
 		status = reap(init, WNOHANG, &left);

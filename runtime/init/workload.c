@@ -249,8 +249,16 @@ static long make_child(struct init *init, struct outcome *outcome)
 /* The filter of init first; then the child may go on. */
 static void let_go(struct init *init, struct outcome *outcome)
 {
-	long r = guard_install(init);
+	long r;
 
+	if (trace_wanted(init)) {
+		r = step_injected(init, STEP_TRACER);
+		if (r == 0)
+			r = trace_begin(init, init->main_pid);
+		if (r < 0)
+			step_fail(init, STEP_TRACER, -r, NULL);
+	}
+	r = guard_install(init);
 	if (r < 0)
 		step_fail(init, STEP_GUARD, -r, NULL);
 	__atomic_store_n(&outcome->guarded, 1, __ATOMIC_RELEASE);

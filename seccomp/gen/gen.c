@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	bool good = gen_collect_numbers();
 
 	if (good && argc == 2 && strcmp(argv[1], "init") == 0)
-		good = gen_print_init("init_filter", &seccomp_init_calls);
+		good = gen_print_init();
 	else if (good)
 		good = print_all();
 	return good && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

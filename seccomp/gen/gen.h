@@ -21,9 +21,9 @@ uint32_t gen_number(enum seccomp_abi abi, const char *name);
 /* "static const struct sock_filter NAME[] = {...};" */
 void gen_print_program(const char *name, const struct seccomp_program *program);
 
-/* init_filter.c: the filter that lets these calls pass, native ones, and kills at any
- * other. False, with words on stderr, where a name is unknown. */
-bool gen_print_init(const char *name, const struct seccomp_table *table);
+/* init_filter.c: the filters that let the calls of init pass, native ones, and kill at
+ * any other. False, with words on stderr, where a name is unknown. */
+bool gen_print_init(void);
 
 /* Is this the name of a system call on any machine? */
 bool gen_is_syscall(const char *name);

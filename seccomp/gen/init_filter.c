@@ -15,7 +15,7 @@ static int add_rows(struct seccomp_ruleset *set, const struct seccomp_table *tab
 		const struct seccomp_row *row = &table->rows[i];
 		const struct seccomp_rule rule = {
 		    .nr = gen_number((enum seccomp_abi)0, row->name),
-		    .order = (uint32_t)i,
+		    .order = (uint32_t)set->count,
 		    .action = SECCOMP_RET_ALLOW,
 		    .int_args = UINT8_MAX,
 		    .test_count = row->test_count,
@@ -32,7 +32,8 @@ static int add_rows(struct seccomp_ruleset *set, const struct seccomp_table *tab
 	return r;
 }
 
-bool gen_print_init(const char *name, const struct seccomp_table *table)
+static bool print_filter(const char *name, const struct seccomp_table *table,
+			 const struct seccomp_table *more)
 {
 	CLEANUP_SECCOMP_RULESET struct seccomp_ruleset set = {0};
 	CLEANUP_SECCOMP_PROGRAM struct seccomp_program program = {0};
@@ -41,11 +42,19 @@ bool gen_print_init(const char *name, const struct seccomp_table *table)
 		set.abi[abi].known = set.abi[abi].unknown = SECCOMP_RET_KILL_PROCESS;
 		set.abi[abi].known_last = UINT32_MAX;
 	}
-	if (add_rows(&set, table) < 0 || seccomp_compose(&set, &program) < 0)
+	if (add_rows(&set, table) < 0 || (more && add_rows(&set, more) < 0) ||
+	    seccomp_compose(&set, &program) < 0)
 		return false;
+	gen_print_program(name, &program);
+	return true;
+}
+
+bool gen_print_init(void)
+{
 	(void)printf(
 	    "/* SPDX-License-Identifier: Apache-2.0 */\n"
 	    "/* Written by seccomp/gen; change seccomp/policy_init.c instead. */\n");
-	gen_print_program(name, &program);
-	return true;
+	return print_filter("init_filter", &seccomp_init_calls, NULL) &&
+	       print_filter("init_trace_filter", &seccomp_init_calls,
+			    &seccomp_init_trace_calls);
 }

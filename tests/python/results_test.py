@@ -250,3 +250,20 @@ def tmp_is_as_large_as_asked(t):
         r = box.run(["sh", "-c", "head -c 20000000 /dev/zero >/tmp/x"])
         equal(r.success, False)
         contains(r.stderr, "No space left")
+
+
+@test
+def denials_are_listed_where_asked_for(t):
+    """What was refused, by which layer, and what loosens it; nothing where nobody asked."""
+    code = "import os\ntry:\n    os.mkdir('/usr/made')\nexcept OSError:\n    pass"
+    with sandbox(t) as box:
+        r = box.run_code(code)
+        equal((r.denials, r.denials_complete), ([], False))
+    with sandbox(t, explain_denials=True) as box:
+        for _ in range(3):  # of each box, not of the first alone
+            r = box.run_code(code)
+            equal((r.success, r.denials_complete), (True, True))
+            equal([(d.layer, d.call, d.subject, d.answer, d.times, d.loosen)
+                   for d in r.denials if d.layer == "read-only"],
+                  [("read-only", "mkdir", "/usr/made", "EROFS", 1, "--writable-root")])
+        equal(box.run(["true"]).denials, [])

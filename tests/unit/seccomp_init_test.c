@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
+#include <linux/ptrace.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
@@ -20,14 +21,18 @@
 #define FOREIGN AUDIT_ARCH_ARM
 #endif
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 enum { NUMBERS = 1024, X32 = 0x40000000 };
 
 /* arg -1: whatever the arguments are. */
-static const struct {
+struct call {
 	uint32_t nr;
 	int arg;
 	uint64_t good, bad;
-} calls[] = {
+};
+
+static const struct call calls[] = {
     {SYS_clock_gettime, -1, 0, 0},
     {SYS_close, 0, 3, 4},
     {SYS_exit_group, -1, 0, 0},
@@ -44,75 +49,114 @@ static const struct {
     {SYS_wait4, -1, 0, 0},
 };
 
-static const struct seccomp_program program = {
-    .insns = init_filter, .count = sizeof(init_filter) / sizeof(init_filter[0])};
+/* What it may do besides where it traces the program. */
+static const struct call more[] = {
+    {SYS_process_vm_readv, -1, 0, 0},
+    {SYS_ptrace, 0, PTRACE_SYSCALL, PTRACE_POKEDATA},
+    {SYS_ptrace, 0, PTRACE_LISTEN, PTRACE_ATTACH},
+    {SYS_ptrace, 0, PTRACE_GET_SYSCALL_INFO, PTRACE_SETREGSET},
+    {SYS_readlinkat, -1, 0, 0},
+};
 
-static uint32_t answer(uint32_t arch, uint32_t nr, int arg, uint64_t value)
+static const struct seccomp_program plain = {
+    .insns = init_filter, .count = sizeof(init_filter) / sizeof(init_filter[0])};
+static const struct seccomp_program tracing = {.insns = init_trace_filter,
+					       .count = sizeof(init_trace_filter) /
+							sizeof(init_trace_filter[0])};
+
+static uint32_t answer(const struct seccomp_program *program, uint32_t arch, uint32_t nr,
+		       int arg, uint64_t value)
 {
 	struct seccomp_data data = {.arch = arch, .nr = (int)nr};
 
 	if (arg >= 0)
 		data.args[arg] = value;
-	return evaluate(&program, &data);
+	return evaluate(program, &data);
 }
 
-static int is_listed(uint32_t nr)
+static int is_listed(const struct call *list, size_t count, uint32_t nr)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (calls[i].nr == nr)
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].nr == nr)
 			return 1;
 	}
 	return 0;
 }
 
+static void expect_pass(const struct seccomp_program *program, const struct call *list,
+			size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct call *call = &list[i];
+
+		assert_int_equal(answer(program, NATIVE, call->nr, call->arg, call->good),
+				 SECCOMP_RET_ALLOW);
+		if (call->arg >= 0)
+			assert_int_equal(
+			    answer(program, NATIVE, call->nr, call->arg, call->bad),
+			    SECCOMP_RET_KILL_PROCESS);
+	}
+}
+
 static void test_the_calls_of_its_watch_pass(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		assert_int_equal(answer(NATIVE, calls[i].nr, calls[i].arg, calls[i].good),
-				 SECCOMP_RET_ALLOW);
-		if (calls[i].arg >= 0)
-			assert_int_equal(
-			    answer(NATIVE, calls[i].nr, calls[i].arg, calls[i].bad),
-			    SECCOMP_RET_KILL_PROCESS);
-	}
+	expect_pass(&plain, calls, COUNT(calls));
+	expect_pass(&tracing, calls, COUNT(calls));
+	expect_pass(&tracing, more, COUNT(more));
 }
 
 static void test_every_other_call_ends_it(void **state)
 {
 	(void)state;
 	for (uint32_t nr = 0; nr < NUMBERS; nr++) {
-		if (!is_listed(nr))
-			assert_int_equal(answer(NATIVE, nr, -1, 0),
+		if (is_listed(calls, COUNT(calls), nr))
+			continue;
+		assert_int_equal(answer(&plain, NATIVE, nr, -1, 0),
+				 SECCOMP_RET_KILL_PROCESS);
+		if (!is_listed(more, COUNT(more), nr))
+			assert_int_equal(answer(&tracing, NATIVE, nr, -1, 0),
 					 SECCOMP_RET_KILL_PROCESS);
 	}
 }
 
 static void test_every_other_numbering_ends_it(void **state)
 {
+	static const struct seccomp_program *const both[] = {&plain, &tracing};
+
 	(void)state;
 	for (uint32_t nr = 0; nr < NUMBERS; nr++) {
-		assert_int_equal(answer(FOREIGN, nr, -1, 0), SECCOMP_RET_KILL_PROCESS);
-		assert_int_equal(answer(NATIVE, X32 + nr, -1, 0),
-				 SECCOMP_RET_KILL_PROCESS);
-		assert_int_equal(answer(0, nr, -1, 0), SECCOMP_RET_KILL_PROCESS);
+		for (size_t i = 0; i < COUNT(both); i++) {
+			assert_int_equal(answer(both[i], FOREIGN, nr, -1, 0),
+					 SECCOMP_RET_KILL_PROCESS);
+			assert_int_equal(answer(both[i], NATIVE, X32 + nr, -1, 0),
+					 SECCOMP_RET_KILL_PROCESS);
+			assert_int_equal(answer(both[i], 0, nr, -1, 0),
+					 SECCOMP_RET_KILL_PROCESS);
+		}
 	}
 }
 
-static void test_every_row_says_why(void **state)
+static void check_table(const struct seccomp_table *table, size_t count)
 {
 	const char *before = "";
 
-	(void)state;
-	for (size_t i = 0; i < seccomp_init_calls.count; i++) {
-		const struct seccomp_row *row = &seccomp_init_calls.rows[i];
+	for (size_t i = 0; i < table->count; i++) {
+		const struct seccomp_row *row = &table->rows[i];
 
 		assert_true(strcmp(before, row->name) <= 0);
 		assert_true(row->reason[0] != '\0');
 		assert_int_equal(row->verdict, SECCOMP_ALLOW);
 		before = row->name;
 	}
-	assert_int_equal(seccomp_init_calls.count, sizeof(calls) / sizeof(calls[0]));
+	assert_int_equal(table->count, count);
+}
+
+static void test_every_row_says_why(void **state)
+{
+	(void)state;
+	check_table(&seccomp_init_calls, COUNT(calls));
+	check_table(&seccomp_init_trace_calls, COUNT(more));
 }
 
 int main(void)

@@ -21,10 +21,12 @@ from ._errors import MountRefused, SandboxError
 from ._images import Image, PullProgress, import_image, list_images, pull_image
 from ._library import library as _load_library
 from ._library import text_of as _text_of
-from ._results import ExecutionResult, FileInfo, Limits, SandboxFault, Spares, Usage
+from ._results import (Denial, ExecutionResult, FileInfo, Limits, SandboxFault, Spares,
+                       Usage)
 from ._sandbox import Sandbox, run_code
 
 __all__ = [
+    "Denial",
     "ExecutionResult",
     "FileInfo",
     "Image",

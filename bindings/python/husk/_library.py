@@ -88,7 +88,7 @@ class Call(Structure):
                 ("workdir", c_char_p), ("discard_output", c_int32), ("skip_files", c_int32),
                 ("terminal", c_int32), ("terminal_rows", c_uint16),
                 ("terminal_columns", c_uint16), ("resize_fd", c_int32),
-                ("reserved", c_int32)]
+                ("explain_denials", c_int32)]
 
 
 class Setup(Structure):
@@ -132,6 +132,14 @@ _FUNCTIONS = {
     "husk_listing_path": (c_char_p, [c_void_p, c_size_t]),
     "husk_listing_size": (c_uint64, [c_void_p, c_size_t]),
     "husk_options_check": (c_int, [POINTER(Options), _ERR]),
+    "husk_result_denial_answer": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_denial_call": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_denial_count": (c_size_t, [c_void_p]),
+    "husk_result_denial_layer": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_denial_loosen": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_denial_subject": (c_char_p, [c_void_p, c_size_t]),
+    "husk_result_denial_times": (c_uint64, [c_void_p, c_size_t]),
+    "husk_result_denials_complete": (c_int, [c_void_p]),
     "husk_result_duration_ms": (c_uint64, [c_void_p]),
     "husk_result_exec_error": (c_char_p, [c_void_p]),
     "husk_result_exit_code": (c_int, [c_void_p]),

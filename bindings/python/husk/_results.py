@@ -9,7 +9,7 @@ from typing import Any, List, Literal, Optional, Tuple
 
 from . import _library
 
-__all__ = ["ExecutionResult", "FileInfo", "Limits", "SandboxFault", "Spares",
+__all__ = ["Denial", "ExecutionResult", "FileInfo", "Limits", "SandboxFault", "Spares",
            "Usage"]
 
 FaultType = Literal["timeout", "escape_blocked", "oom", "killed", "startup_failed",
@@ -47,6 +47,25 @@ class FileInfo:
     path: str
     size: int
     change: Change
+
+
+@dataclass
+class Denial:
+    """A kind of refusal, in a sandbox that was made with explain_denials.
+
+    layer: "seccomp", "read-only", "permissions", "capabilities", "ids", "landlock",
+    "network", "tasks", "memory", "space", or "tracing" for what this very look forbids.
+    call: the system call, "" where it is about none. subject: a path of the box, an address
+    or numbers, in the box's own words. answer: an errno's name, "killed", "SIGSYS" or "no
+    effect". times: how often. loosen: the option of the husk command that would loosen just
+    that; None where nothing does."""
+
+    layer: str
+    call: str
+    subject: str
+    answer: str
+    times: int
+    loosen: Optional[str] = None
 
 
 @dataclass
@@ -101,6 +120,8 @@ class ExecutionResult:
     limits: Limits = field(default_factory=Limits)
     hint: Optional[str] = None
     spare: Optional[Spare] = None  # what it ran in, where that was ready before the call
+    denials: List[Denial] = field(default_factory=list)
+    denials_complete: bool = False
     # The exact bytes, kept only where the text does not have them.
     _raw: Tuple[Optional[bytes], Optional[bytes]] = field(default=(None, None), repr=False,
                                                           compare=False)
@@ -152,6 +173,16 @@ def _files(lib: Any, result: Any) -> List[FileInfo]:
             for i in range(lib.husk_result_file_count(result))]
 
 
+def _denials(lib: Any, result: Any) -> List[Denial]:
+    return [Denial(_library.text_of(lib.husk_result_denial_layer(result, i)),
+                   _library.text_of(lib.husk_result_denial_call(result, i)),
+                   path_text(lib.husk_result_denial_subject(result, i)),
+                   _library.text_of(lib.husk_result_denial_answer(result, i)),
+                   lib.husk_result_denial_times(result, i),
+                   _library.text_of(lib.husk_result_denial_loosen(result, i)) or None)
+            for i in range(lib.husk_result_denial_count(result))]
+
+
 def _usage(lib: Any, result: Any) -> Usage:
     raw = _library.Usage(size=ctypes.sizeof(_library.Usage))
     lib.husk_result_usage(result, ctypes.byref(raw))
@@ -178,6 +209,8 @@ def from_library(lib: Any, result: Any) -> ExecutionResult:
                       _LIMITS[lib.husk_result_limit_pids(result)]),
         hint=_library.text_of(lib.husk_result_hint(result)) or None,
         spare=_SPARES[lib.husk_result_spare(result)],
+        denials=_denials(lib, result),
+        denials_complete=bool(lib.husk_result_denials_complete(result)),
         _raw=(raw_out, raw_err))
 
 

@@ -76,6 +76,9 @@ class Sandbox:
     prewarm: so many boxes are kept ready for the next calls, each for one call; what they
         cost is in `spares`.
     preload: modules that a waiting Python interpreter has imported already; with prewarm.
+    explain_denials: results list what was refused, by which layer, and what would loosen
+        just that (ExecutionResult.denials). Every system call is traced, which is slow, and
+        nothing in the box can be traced by another program.
     """
 
     image: Optional[str] = None
@@ -104,6 +107,7 @@ class Sandbox:
     pull: Pull = "missing"
     prewarm: int = 0
     preload: Optional[Sequence[str]] = None
+    explain_denials: bool = False
 
     def __post_init__(self) -> None:
         self._session: Optional[Session] = None
@@ -210,6 +214,7 @@ class Sandbox:
              on_stderr: Optional[OnOutput]) -> ExecutionResult:
         session = self._open_session()
         call, alive = _settings.call(stdin, timeout_s, workdir)
+        call.explain_denials = 1 if self.explain_denials else 0
         relay = _Relay(on_stdout, on_stderr)
         call.on_output = relay.function
 
