@@ -83,7 +83,7 @@ void streams_retype(struct streams *streams)
 		plan_retyping(streams);
 }
 
-int streams_init(struct streams *streams, struct run *run)
+void streams_init(struct streams *streams, struct run *run)
 {
 	const struct box_call *call = run->call;
 
@@ -96,17 +96,21 @@ int streams_init(struct streams *streams, struct run *run)
 		if (call->stdin_size == 0)
 			end_input(streams);
 	} else if (call->stdin_kind == BOX_STDIN_FD) {
+		streams->copy_size = INPUT_CHUNK;
 		streams->copy = malloc(INPUT_CHUNK);
-		if (!streams->copy)
-			return -ENOMEM;
+		if (!streams->copy) {
+			streams->copy_size = sizeof(streams->spare_copy);
+			streams->copy = streams->spare_copy;
+		}
 	}
-	return 0;
 }
 
 void streams_deinit(struct streams *streams)
 {
-	free(streams->copy);
-	free(streams->discard);
+	if (streams->copy != streams->spare_copy)
+		free(streams->copy);
+	if (streams->discard != streams->spare_discard)
+		free(streams->discard);
 }
 
 /* Where the next bytes go: the capture while there is room, else a place to lose them. */
@@ -125,9 +129,15 @@ static char *destination(struct streams *streams, struct buffer *capture,
 		if (to)
 			return to;
 	}
-	if (!streams->discard)
+	if (!streams->discard) {
+		streams->discard_size = CHUNK;
 		streams->discard = malloc(CHUNK);
-	*ret_size = CHUNK;
+	}
+	if (!streams->discard) {
+		streams->discard_size = sizeof(streams->spare_discard);
+		streams->discard = streams->spare_discard;
+	}
+	*ret_size = streams->discard_size;
 	return streams->discard;
 }
 
@@ -173,12 +183,6 @@ void streams_take(struct streams *streams, int stream, int rounds)
 		char *to = destination(streams, capture, &size);
 		ssize_t n;
 
-		if (!to) {
-			/* No memory to read into: the box gets EPIPE. */
-			run->outcome->truncated = true;
-			fd_close(fd);
-			return;
-		}
 		n = read(*fd, to, size);
 		if (n > 0) {
 			taken(streams, stream, capture, to, (size_t)n);
@@ -256,7 +260,7 @@ void streams_feed(struct streams *streams)
 void streams_refill(struct streams *streams)
 {
 	struct run *run = streams->run;
-	ssize_t n = read(run->call->stdin_fd, streams->copy, INPUT_CHUNK);
+	ssize_t n = read(run->call->stdin_fd, streams->copy, streams->copy_size);
 
 	if (n > 0) {
 		streams->pending = streams->copy;

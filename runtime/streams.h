@@ -14,8 +14,12 @@ struct streams {
 	struct run *run;
 	const char *pending; /* standard input that the pipe has not taken yet */
 	size_t pending_size;
-	char *copy;	    /* heap; what was read from stdin_fd */
-	char *discard;	    /* heap; where bytes beyond the cap go */
+	char *copy; /* what was read from stdin_fd; heap, or spare_copy */
+	size_t copy_size;
+	char *discard; /* where bytes beyond the cap go; heap, or spare_discard */
+	size_t discard_size;
+	/* Where there is no memory for larger ones: the box is on its way by then. */
+	char spare_copy[512], spare_discard[512];
 	bool ended;	    /* the end of the input is typed on the terminal */
 	uint64_t retype_at; /* and again then, by run_clock() */
 	uint64_t retype_us; /* which is so long after the last time */
@@ -23,8 +27,8 @@ struct streams {
 	bool grown[2];	    /* the pipes were enlarged */
 };
 
-/* 0 or -ENOMEM. */
-int streams_init(struct streams *streams, struct run *run);
+/* What is set up stays where it is. */
+void streams_init(struct streams *streams, struct run *run);
 void streams_deinit(struct streams *streams);
 
 /* Take what is there from one stream (HUSK_STDOUT 1, HUSK_STDERR 2), at most `rounds`

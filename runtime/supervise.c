@@ -418,12 +418,7 @@ void run_supervise(struct run *run)
 	struct streams streams;
 	bool kill_it;
 
-	if (streams_init(&streams, run) < 0) {
-		run_kill(run);
-		reap(run, &streams, true);
-		run_failed(run, STEP_PIPES, ENOMEM, NULL);
-		return;
-	}
+	streams_init(&streams, run);
 	kill_it = watch(run, &streams);
 	if (kill_it)
 		ask_end(run);
