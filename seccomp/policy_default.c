@@ -107,6 +107,8 @@ static const struct seccomp_row rows[] = {
     ASKS_FOR_MODULES(SIOCSIFBR, "bridge"),
     ASKS_FOR_MODULES(SIOCBRADDBR, "bridge"),
     ASKS_FOR_MODULES(SIOCBRDELBR, "bridge"),
+    ASKS_FOR_MODULES(SIOCBRADDIF, "bridge"),
+    ASKS_FOR_MODULES(SIOCBRDELIF, "bridge"),
     ASKS_FOR_MODULES(SIOCGIFVLAN, "8021q"),
     ASKS_FOR_MODULES(SIOCSIFVLAN, "8021q"),
     FAIL("ioperm", EPERM, "hardware ports; hardware listers try it"),
