@@ -92,6 +92,9 @@ struct box_spec {
 int box_spec_prepare(struct box_spec *spec, struct husk_error *err);
 /* The namespace for files of source's owner; one that was made by box_spec_prepare. */
 int box_spec_mapping(const struct box_spec *spec, const struct source *source);
+/* The mounts are others now: what was made of the former ones is not used any more. No
+ * box may be being made meanwhile. */
+void box_spec_changed(const struct box_spec *spec);
 /* Release everything that spec owns. */
 void box_spec_deinit(struct box_spec *spec);
 

@@ -29,6 +29,7 @@ struct box_spare {
 	struct box_outcome outcome;  /* of its start */
 	struct cgroup_counters used; /* before its call */
 	bool held;
+	uint64_t stamp; /* of what the host showed when it was made */
 	uint64_t
 	    end_us; /* monotonic clock: when it was told to end, or had reported; 0 */
 	struct buffer said; /* the head included */
@@ -91,6 +92,7 @@ int box_park(const struct box_spec *spec, const struct box_hold *hold,
 	if (!spare)
 		return error_oom(err, "spare box");
 	spare->held = hold != NULL;
+	spare->stamp = host_views_stamp(spec->views);
 	spare->said = BUFFER_INIT(SAID_MAX);
 	fill_call(&spare->call, hold);
 	spare->run = run_new(spec, &spare->call, &spare->outcome);
@@ -224,7 +226,8 @@ bool box_spare_alive(const struct box_spare *spare)
 			       {.fd = spare->run->source, .events = POLLIN},
 			       {.fd = spare->run->shim_fd, .events = POLLIN}};
 
-	return poll(fds, 3, 0) == 0;
+	return spare->stamp == host_views_stamp(spare->run->spec->views) &&
+	       poll(fds, 3, 0) == 0;
 }
 
 static int send_call(struct run *run, int block)

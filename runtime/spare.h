@@ -52,7 +52,8 @@ void box_spare_fds(const struct box_spare *spare, int fds[BOX_SPARE_FDS]);
 /* What the interpreter said when it was ready; "" where it said nothing. */
 const char *box_spare_said(const struct box_spare *spare);
 
-/* False where it has ended, or something killed a part of it. */
+/* False where it has ended, something killed a part of it, or a file of the host's that
+ * it shows was replaced meanwhile. */
 bool box_spare_alive(const struct box_spare *spare);
 
 /* Give it a call and wait for the end, as box_run does; a held one takes the source

@@ -251,3 +251,12 @@ void template_refuse(const struct box_spec *spec)
 		drop(spec->template, STATE_REFUSED);
 	(void)pthread_mutex_unlock(&spec->template->lock);
 }
+
+void box_spec_changed(const struct box_spec *spec)
+{
+	if (!lock(spec->template))
+		return;
+	if (spec->template->state == STATE_READY)
+		drop(spec->template, STATE_NONE);
+	(void)pthread_mutex_unlock(&spec->template->lock);
+}

@@ -78,6 +78,7 @@ static int show(struct husk_session *session, int deps, struct husk_error *err)
 	if (session->running == 1) {
 		source_deinit(&mount->source);
 		mount->source = made;
+		box_spec_changed(&session->spec);
 		r = 1;
 	}
 	pthread_mutex_unlock(&session->lock);

@@ -140,6 +140,7 @@ static int make_spec(const struct setup *setup, int deps, int tmp, struct box_sp
 	int r = 0;
 
 	*ret = *from;
+	ret->template = NULL; /* it has the session's mounts */
 	ret->host_network = from->host_network || !setup->how.offline;
 	ret->caps.memory_bytes = memory_cap(setup);
 	ret->caps.pids = at_least(from->caps.pids, MIN_PIDS);

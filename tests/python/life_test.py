@@ -235,7 +235,7 @@ def program_that_ends_without_close_leaves_nothing(t):
         is_gone(done.out)
 
 
-@test
+@test(needs=("no-spares",))
 def many_calls_keep_no_descriptor(t):
     with sandbox(t) as box:
         def calls():

@@ -428,6 +428,7 @@ def the_rest_is_counted_and_told(t):
         for _ in range(2):
             box.run(["true"])
         ready(box, "programs", 2)
-    with sandbox(t) as box:
-        equal(box.spares, husk.Spares())
-        equal(box.run(["true"]).spare, None)
+    if not os.environ.get("HUSK_TEST_PREWARM"):
+        with sandbox(t) as box:
+            equal(box.spares, husk.Spares())
+            equal(box.run(["true"]).spare, None)

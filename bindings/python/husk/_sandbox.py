@@ -147,7 +147,11 @@ class Sandbox:
         for an object that nobody has any more."""
         session, self._session = self._session, None
         if session is not None:
-            session.close()
+            try:
+                session.close()
+            except SandboxError:  # from within a call: it is open still
+                self._session = session
+                raise
             if self._finalizer is not None:
                 self._finalizer.detach()
 
