@@ -62,7 +62,8 @@ int cli_code(struct cli_settings *settings, size_t count, char **words)
 	}
 	if (strcmp(words[0], "-") != 0)
 		path = words[0];
-	if (cli_input_read("code", path, CODE_MAX, &code, &size, &err) < 0) {
+	if (cli_input_read("code", path, settings->box.workspace, CODE_MAX, &code, &size,
+			   &err) < 0) {
 		if (path && access(path, F_OK) < 0)
 			cli_error_hint(&err,
 				       "give the path of a file, or the code itself "

@@ -172,7 +172,7 @@ int cli_environment_add_file(struct cli_environment *environment, struct cli_kee
 	size_t size;
 	int r;
 
-	r = cli_input_read("--env-file", path, CLI_ENV_FILE_MAX, &text, &size, err);
+	r = cli_input_read("--env-file", path, NULL, CLI_ENV_FILE_MAX, &text, &size, err);
 	if (r < 0)
 		return r;
 	copy = cli_keep_text(kept, text, size);

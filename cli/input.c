@@ -73,21 +73,34 @@ static int read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 	return 0;
 }
 
-int cli_input_read(const char *what, const char *path, size_t max, char **ret_text,
-		   size_t *ret_size, struct husk_error *err)
+static int failed(const char *what, const char *name, int r, struct husk_error *err)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+	if (r == -ELOOP) {
+		(void)cli_error(err, what,
+				"%s: in the workspace, where a box may have made it, "
+				"there is a link on the way",
+				name);
+		cli_error_hint(err, "name the file itself, without .. and without links");
+		return HUSK_E_INVALID;
+	}
+	if (r == -ENOTSUP)
+		return cli_error(err, what, "%s: not a regular file", name);
+	return cli_error(err, what, "%s: %s", name, strerror(-r));
+}
+
+int cli_input_read(const char *what, const char *path, const char *workspace, size_t max,
+		   char **ret_text, size_t *ret_size, struct husk_error *err)
+{
+	int fd = path ? cli_input_open(path, workspace) : STDIN_FILENO;
 	const char *name = path ? path : "stdin";
 	int r;
 
-	r = fd < 0 ? -errno : read_fd(fd, max, ret_text, ret_size);
+	r = fd < 0 ? fd : read_fd(fd, max, ret_text, ret_size);
 	if (fd >= 0 && path)
 		(void)close(fd);
 	if (r == -EFBIG)
 		return cli_error(err, what, "%s: larger than %zu MiB", name, max >> 20);
 	if (r == -ENOMEM)
 		return cli_error_memory(err, what);
-	if (r < 0)
-		return cli_error(err, what, "%s: %s", name, strerror(-r));
-	return 0;
+	return r < 0 ? failed(what, name, r, err) : 0;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/memory.h"
 #include "session/beneath.h"
 #include "session/tree.h"
 
@@ -31,22 +30,21 @@ struct copier {
 
 static int copy_by_reading(int from, int to, off_t at, off_t end)
 {
-	CLEANUP_FREE char *piece = malloc(PIECE);
-	int r = 0;
+	char *piece = malloc(PIECE);
+	int r = piece ? 0 : -ENOMEM;
 
-	if (!piece)
-		return -ENOMEM;
-	if (lseek(from, at, SEEK_SET) < 0 || lseek(to, at, SEEK_SET) < 0)
-		return -errno;
+	if (r == 0 && (lseek(from, at, SEEK_SET) < 0 || lseek(to, at, SEEK_SET) < 0))
+		r = -errno;
 	while (r == 0 && at < end) {
 		size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
 		ssize_t n = fd_read_full(from, piece, want);
 
-		if (n <= 0)
-			return (int)n;
-		r = fd_write_all(to, piece, (size_t)n);
+		if (n == 0)
+			break;
+		r = n < 0 ? (int)n : fd_write_all(to, piece, (size_t)n);
 		at += n;
 	}
+	free(piece);
 	return r;
 }
 

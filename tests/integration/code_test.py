@@ -107,6 +107,23 @@ def a_nul_byte(t):
 
 
 @test
+def a_link_that_a_box_made_is_no_code(t):
+    """A file of the workspace by its name: no box can have another one of the host read for it."""
+    workspace = t.tmp / "w"
+    workspace.mkdir()
+    (t.tmp / "secret").write_text("print('secret')")
+    (workspace / "main.py").write_text("print('main')")
+    ended(sh(t, "ln -sf ../secret linked.py; mkfifo piped.py",
+             options=("--workspace", str(workspace))))
+    words = ("code", *limits(t), "--workspace", str(workspace))
+    equal(t.husk(*words, workspace / "main.py").out, "main\n")
+    for name, why in (("linked.py", "a link on the way"), ("piped.py", "not a regular file")):
+        done = t.husk(*words, workspace / name)
+        equal((done.status, done.out), (125, ""), name)
+        contains(done.err, why)
+
+
+@test
 def languages(t):
     with Session(t) as s:
         equal(s.call(code=b"1", language="cobol")["code"], INVALID)

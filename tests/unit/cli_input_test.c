@@ -8,11 +8,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,8 +53,8 @@ static void test_files(void **state)
 		size_t size = 99;
 		int fd = make_file(path, sizeof(path), sizes[i]);
 
-		assert_int_equal(cli_input_read("x", path, 1 << 20, &text, &size, &err),
-				 0);
+		assert_int_equal(
+		    cli_input_read("x", path, NULL, 1 << 20, &text, &size, &err), 0);
 		assert_int_equal(size, sizes[i]);
 		assert_pattern(text, size);
 		free(text);
@@ -68,17 +71,18 @@ static void test_maximum(void **state)
 	int fd = make_file(path, sizeof(path), 1000);
 
 	(void)state;
-	assert_int_equal(cli_input_read("x", path, 1000, &text, &size, &err), 0);
+	assert_int_equal(cli_input_read("x", path, NULL, 1000, &text, &size, &err), 0);
 	assert_int_equal(size, 1000);
 	free(text);
 	text = NULL;
-	assert_int_equal(cli_input_read("what", path, 999, &text, &size, &err),
+	assert_int_equal(cli_input_read("what", path, NULL, 999, &text, &size, &err),
 			 HUSK_E_INVALID);
 	assert_string_equal(err.where, "what");
 	assert_null(text);
 	assert_int_equal(close(fd), 0);
-	assert_int_equal(cli_input_read("x", "/dev/zero", 1 << 20, &text, &size, &err),
-			 HUSK_E_INVALID);
+	assert_int_equal(
+	    cli_input_read("x", "/dev/zero", NULL, 1 << 20, &text, &size, &err),
+	    HUSK_E_INVALID);
 	assert_null(text);
 }
 
@@ -108,7 +112,7 @@ static void test_pipe_on_stdin(void **state)
 	}
 	assert_int_equal(close(ends[1]), 0);
 	assert_int_equal(dup2(ends[0], 0), 0);
-	assert_int_equal(cli_input_read("x", NULL, 1 << 20, &text, &size, &err), 0);
+	assert_int_equal(cli_input_read("x", NULL, NULL, 1 << 20, &text, &size, &err), 0);
 	assert_int_equal(size, SIZE);
 	assert_pattern(text, size);
 	free(text);
@@ -130,11 +134,95 @@ static void test_refused(void **state)
 		char *text = NULL;
 		size_t size = 0;
 
-		assert_int_equal(cli_input_read("x", paths[i], 10, &text, &size, &err),
-				 HUSK_E_INVALID);
+		assert_int_equal(
+		    cli_input_read("x", paths[i], NULL, 10, &text, &size, &err),
+		    HUSK_E_INVALID);
 		assert_null(text);
 		assert_non_null(strchr(err.message, ':'));
 	}
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static int remove_below(const char *path)
+{
+	return nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void assert_opens(int result, const char *path, const char *workspace)
+{
+	int fd = cli_input_open(path, workspace);
+
+	if (fd >= 0)
+		(void)close(fd);
+	assert_int_equal(fd < 0 ? fd : 0, result);
+}
+
+/* What a box may have made in the workspace, by whatever way it is named. */
+static void test_links_in_a_workspace(void **state)
+{
+	char base[] = "/tmp/husk-test-XXXXXX";
+	int before = open(".", O_PATH | O_CLOEXEC), fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(base));
+	assert_int_equal(chdir(base), 0);
+	assert_int_equal(mkdir("w", 0700), 0);
+	assert_int_equal(mkdir("w/d", 0700), 0);
+	fd = open("secret", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	(void)close(fd);
+	fd = open("w/d/code", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	(void)close(fd);
+	assert_int_equal(symlink("../secret", "w/link"), 0);
+	assert_int_equal(symlink("..", "w/up"), 0);
+	assert_int_equal(symlink("w", "alias"), 0);
+	assert_int_equal(symlink("w/d", "into"), 0);
+	assert_int_equal(symlink("secret", "outside"), 0);
+	assert_int_equal(mkfifo("w/pipe", 0600), 0);
+	assert_opens(0, "w/d/code", "w");
+	assert_opens(0, "w//d/code", "w");
+	assert_opens(0, "w/./d/code", "w");
+	assert_opens(0, "alias/d/code", "w"); /* links of the caller's are its own */
+	assert_opens(0, "into/code", "w");
+	assert_opens(0, "outside", "w");
+	assert_opens(0, "w/link", NULL);
+	assert_opens(0, "w/link", "w/d");
+	assert_opens(-ELOOP, "w/link", "w");
+	assert_opens(-ELOOP, "w/link", "alias");
+	assert_opens(-ELOOP, "alias/link", "w");
+	assert_opens(-ELOOP, "w/up/secret", "w");
+	assert_opens(-ELOOP, "w/d/../link", "w");
+	assert_opens(-ELOOP, "w/../secret", "w");
+	assert_opens(-ENOTSUP, "w/pipe", "w");
+	assert_opens(-ENOTSUP, "w/d", "w");
+	assert_opens(-ENOENT, "w/nothing", "w");
+	assert_opens(-ENOENT, "w/nothing/code", "w");
+	assert_opens(-ENOTDIR, "w/d/code/x", "w");
+	assert_int_equal(chdir("w/d"), 0);
+	assert_opens(0, "code", "..");
+	assert_opens(-ELOOP, "../link", "..");
+	assert_int_equal(chdir(".."), 0);
+	assert_opens(-ELOOP, "link", ".");
+	assert_opens(-ELOOP, "./link", ".");
+	assert_int_equal(chdir(".."), 0);
+	{
+		char path[128], workspace[64];
+
+		(void)snprintf(workspace, sizeof(workspace), "%s/w/", base);
+		(void)snprintf(path, sizeof(path), "%s/w/link", base);
+		assert_opens(-ELOOP, path, workspace);
+		(void)snprintf(path, sizeof(path), "%s/w/d/code", base);
+		assert_opens(0, path, workspace);
+	}
+	assert_int_equal(fchdir(before), 0);
+	(void)close(before);
+	assert_int_equal(remove_below(base), 0);
 }
 
 int main(void)
@@ -144,6 +232,7 @@ int main(void)
 	    cmocka_unit_test(test_maximum),
 	    cmocka_unit_test(test_pipe_on_stdin),
 	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_links_in_a_workspace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
