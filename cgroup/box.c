@@ -376,7 +376,9 @@ void cgroup_box_counters(const struct cgroup_box *box, struct cgroup_counters *r
 
 struct cgroup_box *cgroup_box_free(struct cgroup_box *box)
 {
-	if (box)
+	if (box) {
 		remove_dirs(box);
+		cgroup_sweep_due();
+	}
 	return box_free_memory(box);
 }

@@ -151,10 +151,16 @@ struct cgroup_box *cgroup_box_free(struct cgroup_box *box);
 /*
  * Remove what dead callers left, everywhere in the visible trees where we may: processes
  * that are still in such a group are killed. Boxes of live callers are not touched.
- * (Every process does the same in its own place before its first box.) Returns how many
- * groups were removed, or -errno.
+ * Returns how many groups were removed, or -errno.
  */
 int cgroup_sweep(void);
+
+/*
+ * The same in this process's own place alone, once, after its first box was made. It
+ * takes the longer the more boxes live there: best called while the box starts. Where
+ * nobody does, the end of the box does it (cgroup_box_free). Any thread.
+ */
+void cgroup_sweep_due(void);
 
 /* One controller, as a person would ask about it. */
 struct cgroup_host_controller {

@@ -249,7 +249,7 @@ static struct cgroup_place *find_shared(enum cgroup_allow allow)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &place->found_at);
 	place->refs = 1;
-	cgroup_sweep_place(place);
+	place->sweep_due = true;
 	return place;
 }
 
@@ -306,6 +306,22 @@ bool cgroup_joins_late(void)
 	is_v1 = known && current->driver == CGROUP_V1;
 	pthread_mutex_unlock(&lock);
 	return known ? is_v1 : v1_has_all();
+}
+
+void cgroup_sweep_due(void)
+{
+	struct cgroup_place *place = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (current && current->sweep_due) {
+		place = current;
+		place->sweep_due = false;
+		place->refs++;
+	}
+	pthread_mutex_unlock(&lock);
+	if (place)
+		cgroup_sweep_place(place);
+	cgroup_place_put(place);
 }
 
 void cgroup_place_put(struct cgroup_place *place)

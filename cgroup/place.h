@@ -46,6 +46,7 @@ struct cgroup_place {
 	bool must_move;	     /* more is to be had by moving the caller */
 	bool oom_killer_off; /* v1: boxes would inherit a switched-off OOM killer */
 	bool clone_into;     /* v2: the kernel knows CLONE_INTO_CGROUP */
+	bool sweep_due;	     /* nobody has swept it yet; guarded by detect.c */
 	struct timespec found_at;
 };
 

@@ -393,6 +393,8 @@ static int meanwhile(struct run *run)
 		r = run_send_joins(run, run->joins_late ? wanted_nproc(run) : 0);
 	if (r < 0)
 		return fail(run, STEP_CGROUP, r, NULL);
+	if (run->cgroup)
+		cgroup_sweep_due();
 	if (run->call->meanwhile)
 		run->call->meanwhile(run->call->meanwhile_user);
 	return 0;
