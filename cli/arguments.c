@@ -84,7 +84,7 @@ static int read_long(struct reader *reader, char *word)
 	(void)snprintf(typed, sizeof(typed), "--%.*s", length, name);
 	if (!option || !(option->verbs & reader->verb->bit))
 		return unknown(reader, typed, typed + 2, option);
-	if (value && !option->argument)
+	if (value && !option->argument && !option->words)
 		return cli_error(reader->err, typed, "takes no value");
 	return apply(reader, option, typed, value);
 }

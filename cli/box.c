@@ -159,12 +159,29 @@ static int report(const struct cli_settings *settings, const struct cli_box *box
 
 /* -- the run ------------------------------------------------------------------------ */
 
-static int call_program(husk_session *session, const struct cli_box *box,
-			const struct husk_call *call, husk_result **ret_result,
-			struct husk_error *err)
+/* The table comes when the program's own output is complete. */
+static int call_timed(husk_session *session, const struct cli_box *box,
+		      const struct husk_call *call, husk_result **ret_result,
+		      struct husk_error *err)
+{
+	char *text = NULL;
+	int r =
+	    husk_session_explain_timing(session, box->argv, call, ret_result, &text, err);
+
+	if (r == 0)
+		(void)fputs(text, stderr);
+	free(text);
+	return r;
+}
+
+static int call_program(husk_session *session, const struct cli_settings *settings,
+			const struct cli_box *box, const struct husk_call *call,
+			husk_result **ret_result, struct husk_error *err)
 {
 	int r;
 
+	if (settings->timing)
+		return call_timed(session, box, call, ret_result, err);
 	if (box->language)
 		return husk_session_run_code(session, box->language, box->code, box->size,
 					     call, ret_result, err);
@@ -196,7 +213,7 @@ static int call_with_terminal(husk_session *session, const struct cli_settings *
 	call->user = relay;
 	cli_terminal_take(call, settings->stdin_open != 0);
 	cli_warning_start(&warning, timeout_ms > 0 ? timeout_ms : STANDARD_TIMEOUT_MS);
-	r = call_program(session, box, call, ret_result, err);
+	r = call_program(session, settings, box, call, ret_result, err);
 	cli_warning_stop(&warning);
 	cli_terminal_release();
 	return r;
@@ -215,7 +232,7 @@ static int call_with_events(husk_session *session, const struct cli_settings *se
 	own.user = &events;
 	own.skip_files = 0;
 	(void)cli_events_start(&events, relay, box->verb, settings->name);
-	r = call_program(session, box, &own, ret_result, err);
+	r = call_program(session, settings, box, &own, ret_result, err);
 	if (r == 0)
 		(void)cli_events_end(&events, *ret_result);
 	return r;
@@ -248,7 +265,7 @@ static int call_box(husk_session *session, const struct cli_settings *settings,
 	if (settings->terminal)
 		return call_with_terminal(session, settings, box, &call, relay,
 					  ret_result, err);
-	return call_program(session, box, &call, ret_result, err);
+	return call_program(session, settings, box, &call, ret_result, err);
 }
 
 /* One box, and the end of its session. The session is closed, and with it a private

@@ -260,7 +260,7 @@ static bool offer_joined(struct line *line)
 	line->open =
 	    cli_option_by_name(line->typed + 2, (size_t)(equals - line->typed - 2));
 	line->typed = equals + 1;
-	if (line->open && line->open->argument)
+	if (line->open && (line->open->argument || line->open->words))
 		offer_value(line);
 	return true;
 }

@@ -85,6 +85,18 @@ static int set_choice(const struct cli_option *option, struct cli_settings *sett
 	return refuse(option, value, why, err);
 }
 
+static const char *const explain_words[] = {"plan", "timing", NULL};
+
+static int set_explain(const struct cli_option *option, struct cli_settings *settings,
+		       char *value, struct husk_error *err)
+{
+	settings->timing = value && strcmp(value, "timing") == 0;
+	settings->explain = !settings->timing;
+	return !value || settings->timing || strcmp(value, "plan") == 0
+		   ? 0
+		   : refuse(option, value, "neither plan nor timing", err);
+}
+
 static int set_network(const struct cli_option *option, struct cli_settings *settings,
 		       char *value, struct husk_error *err)
 {
@@ -383,8 +395,10 @@ static const struct cli_option options[] = {
      "Set a variable in the box, or copy yours of that name", NULL, 0, add_variable},
     {"env-file", 0, FILES | BOX | SETUP | MCP | SHELL, "FILE", NULL,
      "Set variables from FILE, one NAME=VALUE a line", NULL, 0, add_variables},
-    {"explain", 0, BOX | SHELL, NULL, NULL, "Print what would be done, and do nothing",
-     NULL, AT(explain), set_flag},
+    {"explain", 0, BOX | SHELL, NULL, NULL,
+     "Print what would be done, and do nothing; =timing: run, and tell where the time "
+     "went",
+     explain_words, 0, set_explain},
     {"explain-denials", 0, BOX, NULL, NULL,
      "List on stderr afterwards what was refused, by which layer, and what loosens just "
      "that; slow: every system call is traced",

@@ -18,8 +18,9 @@ struct cli_option {
 	const char *argument; /* what its value is called; NULL: it takes none */
 	const char *standard; /* what holds without it, as typed; NULL: nothing to say */
 	const char *help;     /* without a full stop */
-	const char *const *words; /* of a choice: the words, and NULL */
-	size_t at;		  /* where in struct cli_settings the value goes */
+	/* Of a choice: the words, and NULL. Of a flag: what may follow it after a "=". */
+	const char *const *words;
+	size_t at; /* where in struct cli_settings the value goes */
 	/* Check the value (NULL where there is none) and store it. */
 	int (*set)(const struct cli_option *option, struct cli_settings *settings,
 		   char *value, struct husk_error *err);

@@ -32,7 +32,7 @@ struct cli_settings {
 	const char *code;		     /* -c */
 	const char *name;		     /* --name of the box */
 	const struct cli_language *language; /* --language; NULL: to be guessed */
-	int32_t help, json, explain, stdin_open, terminal, files, quiet;
+	int32_t help, json, explain, timing, stdin_open, terminal, files, quiet;
 	int32_t json_stream, explain_denials;
 	int32_t no_cache;	   /* setup */
 	uint64_t prewarm;	   /* mcp: boxes to keep ready */

@@ -30,6 +30,7 @@ enum box_root {
 
 struct host_views;
 struct box_template;
+struct box_timing;
 
 struct box_mount {
 	struct source source;
@@ -140,6 +141,7 @@ struct box_call {
 	 * needs no box; or NULL. */
 	void (*meanwhile)(void *user);
 	void *meanwhile_user;
+	bool timing;			    /* find out where the time goes */
 	uint32_t inject_step, inject_errno; /* tests only */
 };
 
@@ -170,7 +172,8 @@ struct box_outcome {
 	struct buffer out, err; /* captured */
 	bool truncated;
 	uint64_t wall_us;
-	struct rusage rusage; /* of everything in the box */
+	struct rusage rusage;	   /* of everything in the box */
+	struct box_timing *timing; /* runtime/timing.h; heap; NULL: not asked for */
 	bool has_cgroup;
 	struct cgroup_counters counters;
 	enum cgroup_hold memory, cpus, pids;
@@ -180,6 +183,9 @@ struct box_outcome {
 /* Empty, with room for what the call may capture. */
 void box_outcome_init(struct box_outcome *outcome, const struct box_call *call);
 void box_outcome_deinit(struct box_outcome *outcome);
+
+/* Where the time went, as a table for people, appended to out. 0 or -ENOMEM. */
+int box_timing_text(const struct box_timing *timing, struct buffer *out);
 
 /* Run one box and wait for its end. Returns 0 whenever there is an outcome, also when the
  * box could not be started; HUSK_E_MEMORY or HUSK_E_INVALID otherwise. Any thread. */

@@ -23,6 +23,7 @@
 #include "base/rawsys.h"
 #include "runtime/rlimits.h"
 #include "runtime/run.h"
+#include "runtime/timing.h"
 #include "runtime/trees.h"
 
 /* How much later than the caller's deadline init's own is. */
@@ -138,6 +139,7 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	plan_header(plan)->landlock_fs = spec->landlock.fs;
 	plan_header(plan)->landlock_scoped = spec->landlock.scoped;
 	rlimits_set(plan_header(plan), wanted_nproc(run));
+	plan_header(plan)->timing.wanted = run->clock != NULL;
 	plan_header(plan)->inject_step = run->call->inject_step;
 	plan_header(plan)->inject_errno = run->call->inject_errno;
 	return plan_finish(plan, err);
@@ -196,6 +198,7 @@ static void fill_stub(struct run *run)
 	stub->mount_fd = run->part == LAYOUT_BOX ? run->template.mount : -1;
 	if (spec->ids.foreign || spec->uid != 0)
 		stub->ambient = init_capabilities(spec);
+	stub->timing = run->clock != NULL;
 	stub->inject_step = run->call->inject_step;
 	stub->inject_errno = run->call->inject_errno;
 	/* Seen from a template's user namespace the id is the box's already. */
@@ -352,11 +355,13 @@ static int prepare(struct run *run, struct husk_error *err)
 	const char *subject = NULL;
 	int r;
 
+	timing_step(run, TIMING_CGROUP);
 	run->joins_late = run->part != LAYOUT_TEMPLATE && wants_cgroup(run->spec) &&
 			  cgroup_joins_late();
 	r = run->joins_late ? 0 : make_cgroup(run);
 	if (r != 0)
 		return r;
+	timing_step(run, TIMING_PREPARE);
 	if (run->part != LAYOUT_BOX) {
 		r = run_injected(run, STEP_SOURCE);
 		if (r == 0)
@@ -372,6 +377,7 @@ static int prepare(struct run *run, struct husk_error *err)
 	r = run_make_pipes(run);
 	if (r < 0)
 		return fail(run, STEP_PIPES, r, NULL);
+	timing_step(run, TIMING_PLAN);
 	r = run_plan(run, &plan, err);
 	if (r < 0)
 		return r;
@@ -406,11 +412,13 @@ int run_launch(struct run *run, struct husk_error *err)
 
 	if (r != 0)
 		return r;
+	timing_step(run, TIMING_SHIM);
 	r = start_shim(run);
 	if (r < 0)
 		return fail(run, STEP_CLONE, r, NULL);
 	r = meanwhile(run);
 	wait_cloned(run);
+	timing_step(run, TIMING_WATCH);
 	close_box_ends(run);
 	if (r != 0)
 		run_abandon(run);

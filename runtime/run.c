@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "runtime/timing.h"
 
 uint64_t run_clock(void)
 {
@@ -87,6 +88,7 @@ struct run *run_free(struct run *run)
 	fd_close(&run->template.mount);
 	close_trees(run);
 	cgroup_box_free(run->cgroup);
+	free(run->clock);
 	free(run);
 	return NULL;
 }
@@ -116,6 +118,8 @@ void box_outcome_deinit(struct box_outcome *outcome)
 	buffer_deinit(&outcome->out);
 	buffer_deinit(&outcome->err);
 	denial_list_deinit(&outcome->denials);
+	free(outcome->timing);
+	outcome->timing = NULL;
 }
 
 void run_count(struct run *run)
@@ -158,11 +162,13 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 
 	if (!run)
 		return error_oom(err, "run");
+	timing_start(run);
 	if (template_get(spec, call, &run->template))
 		run->part = LAYOUT_BOX;
 	r = run_launch(run, err);
 	if (r == 0)
 		run_supervise(run);
+	timing_step(run, TIMING_COUNTERS);
 	if (run->part == LAYOUT_BOX && ret->end == BOX_NOT_STARTED &&
 	    (ret->step == STEP_TEMPLATE || ret->step == STEP_CLONE)) {
 		template_refuse(spec);
@@ -176,6 +182,8 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 	ret->denials.known = call->explain_denials;
 	if (r == 0)
 		r = read_denials(run, err);
+	timing_step(run, TIMING_STOP);
+	timing_collect(run);
 	ret->wall_us = run_clock() - run->begin_us;
 	run_free(run);
 	return r;

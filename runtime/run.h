@@ -45,6 +45,7 @@ struct run {
 	bool warm;		/* made ahead of its call, and let go */
 	bool reported;		/* init has: everything else in the box is dead */
 	bool lost;		/* init died without a word */
+	struct timing_clock *clock; /* runtime/timing.h; NULL: not timed */
 	char fd_text[16];
 	char *init_argv[3];
 	struct stub_args stub;

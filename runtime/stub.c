@@ -33,6 +33,18 @@ static _Noreturn void stub_fail(struct stub_args *args, uint32_t step, long r)
 	stub_exit();
 }
 
+static void note_moment(struct stub_args *args, enum stub_moment moment)
+{
+	struct {
+		int64_t s, ns;
+	} now = {0, 0};
+
+	if (!args->timing)
+		return;
+	(void)raw2(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, &now);
+	args->begun_ns[moment] = (uint64_t)now.s * 1000000000 + (uint64_t)now.ns;
+}
+
 static long injected(const struct stub_args *args, uint32_t step)
 {
 #ifdef HUSK_TEST_HOOKS
@@ -166,6 +178,7 @@ static void stub_main(void *data, void *unused)
 	long r;
 
 	(void)unused;
+	note_moment(args, STUB_MOMENT_IDS);
 	/* Until the init program watches the caller's pidfd. */
 	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (args->self_map) {
@@ -175,6 +188,7 @@ static void stub_main(void *data, void *unused)
 	} else {
 		wait_go(args);
 	}
+	note_moment(args, STUB_MOMENT_EXEC);
 	r = injected(args, STEP_EXEC_INIT);
 	if (r == 0 && args->ambient)
 		r = keep_capabilities(args->ambient);
@@ -287,6 +301,7 @@ void shim_main(void *data, void *unused)
 	(void)raw5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (caller_is_gone(args))
 		stub_exit();
+	note_moment(args, STUB_MOMENT_CLONE);
 	default_sigchld();
 	r = enter_template(args);
 	if (r < 0)

@@ -25,6 +25,14 @@ enum {
 	STUB_MAP_TEXT = 40,
 };
 
+/* What a start that is timed writes down. */
+enum stub_moment {
+	STUB_MOMENT_CLONE, /* the shim begins to make the namespaces */
+	STUB_MOMENT_IDS,   /* they are there */
+	STUB_MOMENT_EXEC,  /* the ids are mapped */
+	STUB_MOMENTS,
+};
+
 /* stub_args.go */
 enum { STUB_WAIT = 0, STUB_GO = 1, STUB_STOP = 2 };
 
@@ -46,6 +54,7 @@ struct stub_args {
 	uint64_t ambient; /* capabilities to keep, where exec would take them; bits */
 	int keep[STUB_KEEP_MAX]; /* ascending, without init_fd */
 	unsigned keep_count;
+	uint32_t timing;		    /* 1: look at the clock, into begun_ns */
 	uint32_t inject_step, inject_errno; /* tests only */
 	/* Shared while they run. */
 	volatile uint32_t cloned; /* futex: 1 once the stub exists, or never will */
@@ -53,6 +62,7 @@ struct stub_args {
 	volatile uint32_t go;	/* futex: STUB_WAIT until the shim has written the maps */
 	volatile uint32_t step; /* enum step of a failure, or 0 */
 	volatile int32_t error; /* its errno */
+	uint64_t begun_ns[STUB_MOMENTS]; /* enum stub_moment; monotonic clock */
 };
 
 /* Entry of the shim, which shares the caller's descriptors as well; never returns. The

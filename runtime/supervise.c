@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "runtime/run.h"
 #include "runtime/streams.h"
+#include "runtime/timing.h"
 
 enum watched {
 	WATCH_CHANNEL,
@@ -192,6 +193,7 @@ static int read_report(struct run *run)
 	if (n == (ssize_t)sizeof(report) && report.message == WIRE_TERMINAL)
 		return take_terminal(run, fd_take(&fd));
 	if (n == (ssize_t)sizeof(report)) {
+		timing_reported(run);
 		note_report(run, &report);
 		return 1;
 	}

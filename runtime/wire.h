@@ -116,6 +116,18 @@ struct wire_progress {
 	uint32_t denied_nr, denied_arch; /* the first of these calls */
 };
 
+/* Where the time of a start goes: each step counts until the next one begins. Only where
+ * a caller asks, since each look at the clock is a system call. */
+enum { WIRE_STEPS = 64 };
+
+struct wire_timing {
+	uint32_t wanted;
+	uint32_t step;	   /* enum step that counts now */
+	uint64_t since_ns; /* monotonic clock */
+	uint64_t ns[WIRE_STEPS];
+	uint32_t times[WIRE_STEPS];
+};
+
 /* What a call decides. Offsets are those of the block that it lies in. */
 struct wire_call {
 	uint64_t deadline_us; /* monotonic clock: init ends the box then by itself */
@@ -186,6 +198,7 @@ struct wire_header {
 	uint64_t landlock_fs, landlock_scoped; /* what Landlock handles; 0: without it */
 	uint32_t rlimit_count;
 	struct wire_rlimit rlimits[WIRE_RLIMITS];
+	struct wire_timing timing; /* written by init */
 	/* Tests only: fail this step with this errno. */
 	uint32_t inject_step, inject_errno;
 };

@@ -200,6 +200,8 @@ static int run_anywhere(struct husk_session *session, const struct job *job,
 {
 	int r = 1;
 
+	if (job->call.timing)
+		return box_run(&session->spec, &job->call, &result->outcome, err);
 	if (job->kind != SPARE_PROGRAM)
 		r = run_in_spare(session, job, job->kind, result, err);
 	if (r > 0)
@@ -439,4 +441,36 @@ int husk_session_explain(husk_session *session, const char *const argv[],
 	else
 		*ret_text = text.data;
 	return r;
+}
+
+int husk_session_explain_timing(husk_session *session, const char *const argv[],
+				const struct husk_call *call, husk_result **ret_result,
+				char **ret_text, struct husk_error *err)
+{
+	struct buffer text = BUFFER_INIT(1 << 20);
+	struct job job = {.kind = SPARE_PROGRAM};
+	husk_result *result = NULL;
+	struct husk_call known;
+	int r = session_enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = prepare(session, argv, call, &known, &job.call, err);
+	if (r == 0) {
+		job.skip_files = known.skip_files != 0;
+		job.call.timing = true;
+		r = run_checked(session, &job, &result, err);
+	}
+	session_leave(session);
+	if (r == 0 && (!result || !result->outcome.timing ||
+		       box_timing_text(result->outcome.timing, &text) < 0))
+		r = error_oom(err, "timing");
+	if (r < 0) {
+		buffer_deinit(&text);
+		husk_result_free(result);
+		return r;
+	}
+	*ret_result = result;
+	*ret_text = text.data;
+	return 0;
 }

@@ -90,6 +90,26 @@ HUSK_API int husk_session_explain(husk_session *session, const char *const argv[
 				  struct husk_error *err) HUSK_CHECKED;
 
 /**
+ * Run a program as husk_session_run does, and find out where the time of its start went.
+ *
+ * The box is started for this call, also where the session keeps spares. The clock is
+ * looked at at each step, which costs some tens of microseconds itself.
+ *
+ * *ret_text is a table for people: a line a step, in microseconds of the monotonic clock,
+ * in the order of the start.
+ *
+ * Ownership: *ret_result as for husk_session_run; *ret_text is the caller's, to be
+ * released with free(3).
+ * Errors: as husk_session_run.
+ * Threads: any, at the same time.
+ * Since: 0.1.0.
+ */
+HUSK_API int husk_session_explain_timing(husk_session *session, const char *const argv[],
+					 const struct husk_call *call,
+					 husk_result **ret_result, char **ret_text,
+					 struct husk_error *err);
+
+/**
  * The host path of the workspace, absolute.
  *
  * Ownership: the session's, until it is closed. Errors: none. Threads: any. Since: 0.1.0.

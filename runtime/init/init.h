@@ -59,6 +59,9 @@ long step_begin(struct init *init, uint32_t step);
 /* Test builds: the negative errno that the plan wants to be injected at this step, else
  * 0. For steps that are done while the child notes its own. */
 long step_injected(const struct init *init, uint32_t step);
+/* From here on the time is that of this step, where it is asked for; STEP_NONE: the
+ * program's. */
+void step_time(struct init *init, uint32_t step);
 /* Report that a step failed and exit: no program runs. error is a positive errno. */
 _Noreturn void step_fail(struct init *init, uint32_t step, long error,
 			 const char *subject);

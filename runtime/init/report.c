@@ -27,8 +27,34 @@ long step_injected(const struct init *init, uint32_t step)
 	return 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct {
+		int64_t s, ns;
+	} now = {0, 0};
+
+	(void)raw2(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, &now);
+	return (uint64_t)now.s * 1000000000 + (uint64_t)now.ns;
+}
+
+void step_time(struct init *init, uint32_t step)
+{
+	struct wire_timing *timing = &init->plan->timing;
+	uint64_t now;
+
+	if (!timing->wanted)
+		return;
+	now = now_ns();
+	if (timing->since_ns != 0)
+		timing->ns[timing->step] += now - timing->since_ns;
+	timing->times[step]++;
+	timing->step = step;
+	timing->since_ns = now;
+}
+
 long step_begin(struct init *init, uint32_t step)
 {
+	step_time(init, step);
 	init->plan->progress.step = step;
 	return step_injected(init, step);
 }

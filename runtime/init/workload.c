@@ -295,6 +295,7 @@ void workload_start(struct init *init)
 	let_go(init, &outcome);
 	if (outcome.step != 0)
 		refuse(init, &outcome);
+	step_time(init, STEP_NONE);
 	init->plan->progress.started = 1;
 	/* The streams are the workload's alone now: their end is its end. */
 	for (int fd = STDIN_RIGHT; fd <= STDERR_RIGHT; fd++)

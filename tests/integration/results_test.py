@@ -202,6 +202,35 @@ def the_plan(t):
     check(any(re.search(r"\bro\b", line) for line in read_only), read_only)
 
 
+def table(text):
+    """{step: (times, microseconds)} of --explain=timing."""
+    rows = [line.split(None, 4) for line in text.splitlines()[1:]]
+    return {row[0]: (int(row[1]), float(row[2])) for row in rows if row[0] != "total"}, \
+        float(rows[-1][1])
+
+
+@test
+def where_the_time_went(t):
+    """--explain=timing runs the program as always, and counts every step of its start."""
+    done = t.husk("run", *limits(t), "--explain=timing", "--", "sh", "-c",
+                  "sleep 0.2; echo out; exit 7")
+    equal((done.status, done.out), (7, "out\n"))
+    rows, total = table(done.err)
+    for step in ("plan", "clone", "exec-init", "make-node", "mount-tree", "pivot-root",
+                 "capabilities", "seccomp", "exec", "program", "teardown"):
+        check(step in rows and rows[step][0] > 0, f"{step}: {rows}")
+    check(rows["program"][1] > 200_000, f"a program that sleeps 200 ms: {rows['program']}")
+    parts = sum(us for _, us in rows.values())
+    check(0.5 * total < parts < 1.5 * total, f"the steps come to {parts} us of {total}")
+    code = t.husk("code", *limits(t), "--explain=timing", "--json", "-c", "print(6 * 7)")
+    equal(json.loads(code.out)["stdout"], "42\n")
+    check("program" in table(code.err)[0], code.err)
+    wrong = t.husk("run", "--explain=nothing", "--", "true")
+    equal((wrong.status, wrong.out, wrong.err.splitlines()[0]),
+          (125, "", "husk: --explain: nothing: neither plan nor timing"))
+    equal(t.husk("run", "--explain=plan", "--", "true").out.split("arg ")[-1], "true\n")
+
+
 @test
 def the_default_plan(t):
     """With no option at all: no network, nothing of the host but programs and a workspace,
