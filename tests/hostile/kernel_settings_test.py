@@ -126,7 +126,8 @@ def the_hosts_core_handler_is_not_started(t):
         check(not seen.exists(), "the handler was started for a box")
         outside = subprocess.Popen(["python3", "-c", CRASH.format(LIMITS[1])])  # the control
         equal(outside.wait(), -11)
-        check(poll(seen.exists, 10 * t.patience), "no handler for a crash outside a box")
+        check(poll(lambda: seen.exists() and seen.read_text(), 10 * t.patience),
+              "no handler for a crash outside a box")
         equal(seen.read_text().split(), [str(outside.pid)])
     finally:
         pattern.write_text(before)
