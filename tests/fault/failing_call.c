@@ -260,6 +260,8 @@ struct task {
 	bool begun;   /* past the loader */
 	int error;    /* the call that it is in says so; 0: whatever comes */
 	bool replace; /* and is not made */
+	bool known;   /* its birth was told of: it is what it says here */
+	bool held;    /* and until then it waits at its first stop */
 	bool thread;  /* of the command itself */
 };
 
@@ -493,12 +495,16 @@ static void born(const struct task *parent)
 	if (ptrace(PTRACE_GETEVENTMSG, parent->pid, NULL, &pid) < 0)
 		return;
 	child = task_of((pid_t)pid);
+	child->known = true;
 	child->depth = parent->depth;
 	child->begun = parent->begun;
 	child->loader = parent->loader;
 	child->loader_end = parent->loader_end;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%lu", (int)command_pid, pid);
 	child->thread = access(path, F_OK) == 0;
+	if (child->held)
+		(void)ptrace(PTRACE_SYSCALL, child->pid, NULL, 0);
+	child->held = false;
 }
 
 /* -- the loop ------------------------------------------------------------------------ */
@@ -513,6 +519,9 @@ static void stopped(struct task *task, int status)
 		call_stop(task);
 		sig = 0;
 	} else if (event == PTRACE_EVENT_STOP) {
+		task->held = !task->known && sig == SIGTRAP;
+		if (task->held)
+			return;
 		/* Born (SIGTRAP), or stopped with its group. */
 		if (sig != SIGTRAP) {
 			(void)ptrace(PTRACE_LISTEN, pid, NULL, NULL);
@@ -557,7 +566,8 @@ static void start(char **argv)
 		   PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 		       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
 		die("trace");
-	tasks[0] = (struct task){.pid = command_pid, .depth = 0, .begun = false};
+	tasks[0] =
+	    (struct task){.pid = command_pid, .depth = 0, .begun = false, .known = true};
 	tasks[0].loader_end = UINT64_MAX; /* nothing counts before the command */
 	if (write(ready[1], "", 1) != 1)
 		die("pipe");
