@@ -131,6 +131,7 @@ static void dev_nodes(struct plan *plan)
 	}
 	for (size_t i = 0; i < COUNT(device_links); i++)
 		plan_symlink(plan, device_links[i].name, device_links[i].target);
+	plan_dir(plan, "dev/mqueue", 0755);
 	plan_dir(plan, "dev/pts", 0755);
 	plan_dir(plan, "dev/shm", 01777);
 }
@@ -154,6 +155,10 @@ static void box_terminals(struct plan *plan)
 	/* Terminals count for the whole machine, kernel.pty.max: a bound for each box. */
 	plan_fs(plan, "dev/pts", "devpts", NOSUID | NOEXEC,
 		"newinstance,ptmxmode=0666,mode=0600,max=128", 0);
+	/* The message queues of the box's IPC namespace, mq_overview(7): they lie there,
+	 * and Landlock is told of them by it. A kernel may be without. */
+	plan_fs(plan, "dev/mqueue", "mqueue", NOSUID | NODEV | NOEXEC, NULL,
+		WIRE_TOLERATE);
 }
 
 static void box_processes(struct plan *plan)

@@ -107,7 +107,8 @@ void lock_capabilities(struct init *init);
 void lock_privileges(struct init *init);
 
 /* -- landlock.c --------------------------------------------------------------------- */
-/* Confine init, and what it starts, to the new root; while it can still mount. */
+/* Confine init, and what it starts, to the new root. With capabilities or after
+ * no_new_privs. */
 void lock_to_root(struct init *init);
 
 /* -- terminal.c --------------------------------------------------------------------- */

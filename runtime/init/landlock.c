@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 
 /* As in <linux/landlock.h>, which older systems have only in part. */
 #ifndef SYS_landlock_create_ruleset
@@ -29,33 +28,18 @@ struct beneath_attr {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-static long allow(long ruleset, uint64_t rights, long directory)
+static long allow(long ruleset, uint64_t rights, const char *path)
 {
-	struct beneath_attr rule = {.allowed = rights, .parent_fd = (int32_t)directory};
-	long r = raw4(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+	struct beneath_attr rule = {.allowed = rights};
+	long directory =
+	    raw4(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	long r;
 
+	if (directory < 0)
+		return directory;
+	rule.parent_fd = (int32_t)directory;
+	r = raw4(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 	(void)raw1(SYS_close, directory);
-	return r;
-}
-
-static long open_root(void)
-{
-	return raw4(SYS_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-}
-
-/* The message queues of the box's IPC namespace, mq_overview(7), lie in a file system
- * that hangs from no root. It is one for the namespace, so a mount of it, of which
- * nothing is attached, shows the same directory. */
-static long open_queues(void)
-{
-	long fs = raw2(SYS_fsopen, "mqueue", FSOPEN_CLOEXEC), r;
-
-	if (fs < 0)
-		return fs;
-	r = raw5(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
-	if (r == 0)
-		r = raw3(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	(void)raw1(SYS_close, fs);
 	return r;
 }
 
@@ -66,16 +50,11 @@ static long restrict_to_root(const struct wire_header *plan)
 	struct ruleset_attr attr = {.handled_fs = plan->landlock_fs,
 				    .scoped = plan->landlock_scoped};
 	long ruleset = raw3(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	long directory = open_root(), r;
+	long r = ruleset < 0 ? ruleset : allow(ruleset, attr.handled_fs, "/");
 
-	if (ruleset < 0 || directory < 0)
-		return ruleset < 0 ? ruleset : directory;
-	r = allow(ruleset, attr.handled_fs, directory);
-	directory = r == 0 ? open_queues() : r;
-	if (directory >= 0)
-		r = allow(ruleset, attr.handled_fs, directory);
-	else if (directory != -ENODEV) /* a kernel without queues */
-		r = directory;
+	/* A queue is opened in the file system itself, which hangs from no root. */
+	if (r == 0)
+		r = allow(ruleset, attr.handled_fs, "/dev/mqueue");
 	if (r == 0)
 		r = raw2(SYS_landlock_restrict_self, ruleset, 0);
 	(void)raw1(SYS_close, ruleset);

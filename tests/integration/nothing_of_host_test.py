@@ -282,7 +282,7 @@ def ids(t):
 def devices(t):
     """A short list, and no other can be made or opened."""
     names = set(ended(sh(t, "ls /dev"))["stdout"].split())
-    equal(names - {"fd", "pts", "shm", "stderr", "stdin", "stdout"}, DEVICES)
+    equal(names - {"fd", "mqueue", "pts", "shm", "stderr", "stdin", "stdout"}, DEVICES)
     ended(py(t, """
 import os
 assert open('/dev/zero', 'rb').read(4) == bytes(4)
