@@ -42,9 +42,9 @@ MEMORY = {
                          "    ctypes.memset(at, 1, 16 << 20)",
     "shared mappings": "import mmap\nm = mmap.mmap(-1, 2 << 30)\n"
                        "for at in range(0, 2 << 30, 4096): m[at] = 1",
-    "many processes": "import os, time\nfor _ in range(100):\n    if os.fork() == 0:\n"
+    "many processes": "import os, time\nfor _ in range(20):\n    if os.fork() == 0:\n"
                       "        b = bytearray(20 << 20)\n        b[::4096] = b'x' * 5120\n"
-                      "        time.sleep(2); os._exit(0)\nfor _ in range(100): os.wait()\n"
+                      "        time.sleep(2); os._exit(0)\nfor _ in range(20): os.wait()\n"
                       "os._exit(1)",
     "a writable root": "f = open('/big', 'wb')\nfor _ in range(2048):\n"
                        "    f.write(bytes(1 << 20))",
