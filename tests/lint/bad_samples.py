@@ -330,6 +330,12 @@ TEXTS = (
            base={"tests/integration/boxes_test.py": "@test(who=(\"root\",))\ndef run(t):\n"
                                                     "    pass\n",
                  "tests/unit/base_test.c": "a = {cmocka_unit_test(adds)};\n"}),
+    Sample("texts", "named-places", "a function that is not where a document says",
+           {"docs/AUDIT.md": "| `adds()`, `takes()` in `base/sum.c` |\n"},
+           {"docs/AUDIT.md": "| `adds()` in `base/sum.c` |\n"},
+           "base/sum.c defines no takes()",
+           base={"base/sum.c": "int takes(int a);\n\nstatic int adds(int a,\n\t\tint b)\n{\n"
+                               "\treturn takes(a) + b;\n}\n"}),
 )
 
 def cases(about, rule, bad, good, wanted):
