@@ -319,7 +319,7 @@ static int run_language(struct husk_session *session, const struct language *lan
 		argv[0] = language->programs[i];
 		job->call.argv = argv;
 		r = run_checked(session, job, &result, err);
-		if (r < 0)
+		if (r < 0 || !result)
 			return r;
 		if (result->outcome.end != BOX_NO_PROGRAM || result->outcome.found ||
 		    !language->programs[i + 1]) {
@@ -404,7 +404,7 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 		if (!text)
 			r = error_oom(err, "code");
 	}
-	if (r == 0) {
+	if (r == 0 && row) {
 		argv[1] = row->option;
 		argv[2] = text ? text : row->from_file;
 		make_call(session, argv, &known, &job.call);
