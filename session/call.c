@@ -242,8 +242,10 @@ static int run_checked(struct husk_session *session, const struct job *job,
 	husk_result *result = calloc(1, sizeof(*result));
 	int r;
 
-	if (!result)
-		return error_oom(err, "result");
+	if (!result) {
+		error_oom(err, "result");
+		return HUSK_E_MEMORY;
+	}
 	r = run_box(session, job, result, err);
 	if (r < 0)
 		husk_result_free(result);
@@ -456,7 +458,7 @@ int husk_session_explain_timing(husk_session *session, const char *const argv[],
 	if (r < 0)
 		return r;
 	r = prepare(session, argv, call, &known, &job.call, err);
-	if (r == 0) {
+	if (r == 0 && row) {
 		job.skip_files = known.skip_files != 0;
 		job.call.timing = true;
 		r = run_checked(session, &job, &result, err);
