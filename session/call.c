@@ -458,7 +458,7 @@ int husk_session_explain_timing(husk_session *session, const char *const argv[],
 	if (r < 0)
 		return r;
 	r = prepare(session, argv, call, &known, &job.call, err);
-	if (r == 0 && row) {
+	if (r == 0) {
 		job.skip_files = known.skip_files != 0;
 		job.call.timing = true;
 		r = run_checked(session, &job, &result, err);
