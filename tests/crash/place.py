@@ -15,13 +15,14 @@ import pathlib
 import time
 
 from harness import Failure
-from harness.survivors import descendants, describe, mounts, state_of, temporary_files
+from harness.survivors import descendants, describe, mounts, poll, state_of, temporary_files
 from integration import groups
 
 CLONE_NEWNS = 0x00020000
 MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 0x1000, 0x2000, 0x4000, 0x40000
 SHARED = ("/dev/shm", "/run", "/var/tmp")
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct", "freezer")
+SETTLED = 3.0  # seconds
 SECOND = 1.0  # what a process may take to go
 
 
@@ -54,8 +55,7 @@ class Place:
     def __exit__(self, kind, *_):
         for group, parent in self.groups:
             (parent / "cgroup.procs").write_text("0")
-            with contextlib.suppress(OSError):
-                group.rmdir()
+            poll(lambda group=group: is_removed(group), SETTLED)
         return False
 
     # -- what is there --
@@ -132,6 +132,13 @@ class Place:
     @property
     def limits(self):
         return () if self.groups else ("--limits", "best-effort")
+
+
+def is_removed(group):
+    """Who has just ended may still be in it."""
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
 
 
 def is_dead(path):

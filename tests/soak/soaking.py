@@ -15,6 +15,7 @@ from trend import Series
 LOOKS = 24            # about so many over the run, but
 LOOK_SECONDS = (1, 15)  # never closer together or further apart
 SECOND = 1.0          # what a process may take to go
+CHARGED = "memory of the kernel"
 FEW = 2               # of what comes once, with the first call of its kind
 # KiB: an allocator's arenas take a while to find their size.
 MEMORY = {"the C program": 2048, "the Python program": 6144}
@@ -37,6 +38,11 @@ class Soak:
         for name in kernel.numbers():
             self.series[name] = Series(kernel.LIMITS[name], kernel.UNITS.get(name, ""))
         self.series["files"] = Series(3000)
+        if kernel.charged_to(self.groups()) is not None:
+            self.series[CHARGED] = Series(4096, "KiB")
+
+    def groups(self):
+        return [group for group, _ in self.place.groups]
 
     def run(self):
         """Returns what there is to complain about."""
@@ -98,6 +104,8 @@ class Soak:
             self.series[name].add(self.done, value)
         self.series["files"].add(self.done, sum(len(files) for _, _, files in
                                                 os.walk(self.place.scratch)))
+        if CHARGED in self.series:
+            self.series[CHARGED].add(self.done, kernel.charged_to(self.groups()))
         self.tell()
         for caller in self.steady:
             caller.tell(b"go\n")
