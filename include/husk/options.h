@@ -163,8 +163,8 @@ struct husk_call {
 			    *   by one write(2) each; stays the caller's; 0: none */
 	int32_t explain_denials; /**< 1: every system call is traced, and the result lists
 				  * what was refused (husk_result_denial_count). The box
-				  * is as confined as ever and several times slower, and
-				  * nothing in it can be traced by another program */
+				  * is as confined as ever and up to twenty times slower,
+				  * and nothing in it can be traced by another program */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */
