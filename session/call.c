@@ -401,7 +401,7 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 		r = check_call(session, &known, err);
 	if (r == 0)
 		r = check_code(language, code, size, &row, err);
-	if (r == 0 && size <= CODE_INLINE && !begins_with_mark(code, size)) {
+	if (r == 0 && row && size <= CODE_INLINE && !begins_with_mark(code, size)) {
 		text = strndup(code ? code : "", size);
 		if (!text)
 			r = error_oom(err, "code");
