@@ -341,10 +341,11 @@ static int check_code(const char *language, const char *code, size_t size,
 		      const struct language **ret, struct husk_error *err)
 {
 	*ret = language ? language_find(language) : NULL;
-	if (!*ret)
-		return error_set(err, HUSK_E_INVALID, "language",
-				 "\"%.60s\" is not one of %s", language ? language : "",
-				 language_names());
+	if (!*ret) {
+		error_set(err, HUSK_E_INVALID, "language", "\"%.60s\" is not one of %s",
+			  language ? language : "", language_names());
+		return HUSK_E_INVALID;
+	}
 	if (!code && size > 0)
 		return error_set(err, HUSK_E_INVALID, "code", "it is NULL");
 	if (size > CODE_MAX)
@@ -406,7 +407,7 @@ int husk_session_run_code(husk_session *session, const char *language, const cha
 		if (!text)
 			r = error_oom(err, "code");
 	}
-	if (r == 0 && row) {
+	if (r == 0) {
 		argv[1] = row->option;
 		argv[2] = text ? text : row->from_file;
 		make_call(session, argv, &known, &job.call);
