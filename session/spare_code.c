@@ -230,7 +230,7 @@ static int park_python(struct husk_session *session, const char **env,
 	    .argv = argv,
 	    .envp = env,
 	    .search = session->settings.search,
-	    .workdir = session->settings.workdir,
+	    .workdir = "/", /* it goes to the workspace when it has a source */
 	    .code_name = "sitecustomize.py",
 	};
 	int r;

@@ -12,6 +12,17 @@
  *
  * What the interpreter has loaded by then is put out of its collector's sight: it lives
  * to the end anyhow, and three passes over it would be half of what a short call takes.
+ * But what is only reachable from there would never be finalized, and a file that the
+ * code leaves open at its end never be flushed. So the names of __main__ stay in sight:
+ * its dictionary is empty for one collection, after which the collector has forgotten it,
+ * and knows it anew when it is filled. (An interpreter whose collector forgets none does
+ * without all this.) Modules that were loaded on request may hold objects of the code,
+ * as typing's caches do: then all is put back in sight at the end, if there is anything
+ * that has a finalizer.
+ *
+ * It starts in "/": nothing that is executed or loaded by then is to depend on what lies
+ * in the workspace. An interpreter that the code makes within its own process also finds
+ * our module; what waits is only the first, which has our directory in its variables.
  *
  * The place for a system's own sitecustomize is kept: it is imported as it would have
  * been. Names of the workspace are put on the path only when the call has begun.
@@ -21,8 +32,25 @@
 #include <string.h>
 
 static const char wait_text[] =
+    "def thaw(gc, order, names):\n"
+    "    new = gc.get_objects()\n"
+    "    if len(new) < 20000:\n"
+    "        for kind in {id(type(x)): type(x) for x in new}.values():\n"
+    "            if any('__del__' in names(x) for x in order(kind)):\n"
+    "                break\n"
+    "        else:\n"
+    "            return\n"
+    "    gc.unfreeze()\n"
     "def wait(token, path, deps, preload, read_deps):\n"
     "    import os, posix, sys\n"
+    "    at = sys.path.index(path)\n"
+    "    del sys.path[at]\n"
+    "    sys.path_importer_cache.pop(path, None)\n"
+    "    sys.modules.pop('sitecustomize', None)\n"
+    "    if os.environ.get('PYTHONPATH') != path:\n"
+    "        sys.path.insert(at, deps)\n"
+    "        import sitecustomize\n"
+    "        return\n"
     "    def find(pattern):\n"
     "        found = []\n"
     "        maps, part = b'', b'-'\n"
@@ -76,10 +104,6 @@ static const char wait_text[] =
     "    places = find(pattern)\n"
     "    if not places:\n"
     "        give_up()\n"
-    "    sys.modules.pop('sitecustomize', None)\n"
-    "    at = sys.path.index(path)\n"
-    "    del sys.path[at]\n"
-    "    sys.path_importer_cache.pop(path, None)\n"
     "    missing = None\n"
     "    try:\n"
     "        import sitecustomize\n"
@@ -87,8 +111,13 @@ static const char wait_text[] =
     "        missing = error\n"
     "    base = names()\n"
     "    trouble = ''\n"
+    "    import gc\n"
     "    if preload:\n"
-    "        posix.chdir('/')\n"
+    "        import atexit\n"
+    "        atexit.register(thaw, gc, type.__dict__['__mro__'].__get__,\n"
+    "                        type.__dict__['__dict__'].__get__)\n"
+    "        if 'atexit' not in known:\n"
+    "            del sys.modules['atexit']\n"
     "        if read_deps:\n"
     "            sys.path.insert(at, deps)\n"
     "        for name in preload:\n"
@@ -101,10 +130,14 @@ static const char wait_text[] =
     "                break\n"
     "        if read_deps:\n"
     "            del sys.path[at]\n"
-    "        posix.chdir('/workspace')\n"
-    "    import gc\n"
+    "    main = sys.modules['__main__'].__dict__\n"
+    "    kept = list(main.items())\n"
+    "    main.clear()\n"
     "    gc.collect()\n"
-    "    gc.freeze()\n"
+    "    if not gc.is_tracked(main):\n"
+    "        gc.freeze()\n"
+    "    for name, value in kept:\n"
+    "        main[name] = value\n"
     "    if 'gc' not in known:\n"
     "        del sys.modules['gc']\n"
     "    text = join('base', base) + join('extra', names() - base) + trouble\n"
@@ -124,6 +157,10 @@ static const char wait_text[] =
     "    for i, argument in enumerate(arguments):\n"
     "        if argument == token:\n"
     "            arguments[i] = code\n"
+    "    try:\n"
+    "        posix.chdir('/workspace')\n"
+    "    except OSError:\n"
+    "        give_up()\n"
     "    sys.path.insert(at, deps)\n"
     "    os.environ['PYTHONPATH'] = deps\n"
     "    posix.write(3, b'y')\n"
@@ -133,7 +170,7 @@ static const char wait_text[] =
 
 /* The name that site expects where there is no such module; of whatever else a system's
  * own one raised, site says what it always says. */
-static const char end_text[] = "del wait\n";
+static const char end_text[] = "del thaw, wait\n";
 
 void spare_python_token(char *token)
 {

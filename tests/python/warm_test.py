@@ -120,6 +120,11 @@ CODES = [
     "import usercustomize",
     "print(sorted(__import__('sys').modules))",
     "import ctypes; print(ctypes.sizeof(ctypes.c_long))",
+    "class A:\n def __del__(self): print('gone')\na = A()",
+    "import sys\nclass A:\n def __del__(self): print('gone')\nsys.a, b = A(), [A()]\nb.append(b)",
+    "import _xxsubinterpreters as i; i.run_string(i.create(), 'import sys; print(sys.path)')",
+    "import faulthandler, sys; print(faulthandler.is_enabled(), sys.gettrace())",
+    "import atexit; print(atexit._ncallbacks())",
     "x = 1\n" * 2000 + "print(x)",
 ]
 
@@ -133,6 +138,31 @@ def code_means_the_same(t):
             a, b = cold.run_code(code), in_interpreter(box, code)
             equal((b.stdout, b.stderr, b.exit_code, b.signal, b.fault),
                   (a.stdout, a.stderr, a.exit_code, a.signal, a.fault), f"{code[:300]!r}")
+
+
+@test(timeout=120)
+def what_is_left_open_is_written(t):
+    """A file that the code leaves open at its end, and that only its functions could still
+    reach, is flushed as ever; also where a preloaded module holds them."""
+    code = ("from typing import List\nclass A: pass\nx = List[A]\nf = open('left', 'w')\n"
+            "f.write('all')\ndef later(): f.close()\nA.later = later")
+    with sandbox(t, prewarm=1, timeout_s=50) as box:
+        box.run_code("pass")
+        ended(in_interpreter(box, code.partition("\n")[2].replace("x = List[A]\n", "")))
+        equal(box.read_file("left"), b"all")
+    with warm(t, preload=["typing"]) as box:
+        ended(in_interpreter(box, code))
+        equal(box.read_file("left"), b"all")
+
+
+@test(timeout=120)
+def the_workspace_is_entered_with_the_call(t):
+    """Nothing that starts before has it as its working directory."""
+    with warm(t) as box:
+        ready(box)
+        for pid in waiting_interpreters():
+            equal(os.readlink(f"/proc/{pid}/cwd"), "/")
+        equal(in_interpreter(box, "import os; print(os.getcwd())").stdout, "/workspace\n")
 
 
 @test(timeout=120)
