@@ -23,6 +23,7 @@
 static void *(*next_malloc)(size_t);
 static void *(*next_calloc)(size_t, size_t);
 static void *(*next_realloc)(void *, size_t);
+static void (*next_free)(void *);
 
 static atomic_long count;
 static long fail_at = -1;
@@ -58,6 +59,7 @@ static void look_up(void)
 	looking = true;
 	*(void **)&next_malloc = dlsym(RTLD_NEXT, "malloc");
 	*(void **)&next_calloc = dlsym(RTLD_NEXT, "calloc");
+	*(void **)&next_free = dlsym(RTLD_NEXT, "free");
 	*(void **)&next_realloc = dlsym(RTLD_NEXT, "realloc");
 }
 
@@ -161,7 +163,10 @@ void *reallocarray(void *old, size_t number, size_t size)
 char *strndup(const char *text, size_t most)
 {
 	size_t size = strnlen(text, most);
-	char *copy = fails(__builtin_return_address(0)) ? NULL : next_malloc(size + 1);
+	char *copy;
+
+	look_up();
+	copy = fails(__builtin_return_address(0)) ? NULL : next_malloc(size + 1);
 
 	if (!copy)
 		return NULL;
@@ -173,20 +178,20 @@ char *strndup(const char *text, size_t most)
 char *strdup(const char *text)
 {
 	size_t size = strlen(text) + 1;
-	char *copy = fails(__builtin_return_address(0)) ? NULL : next_malloc(size);
+	char *copy;
+
+	look_up();
+	copy = fails(__builtin_return_address(0)) ? NULL : next_malloc(size);
 
 	return copy ? memcpy(copy, text, size) : NULL;
 }
 
 void free(void *old)
 {
-	static void (*next_free)(void *);
-
-	if (!old || is_early(old))
-		return;
-	if (!next_free)
-		*(void **)&next_free = dlsym(RTLD_NEXT, "free");
-	next_free(old);
+	look_up();
+	/* Looking up frees as well; what that is can stay. */
+	if (next_free && old && !is_early(old))
+		next_free(old);
 }
 
 __attribute__((destructor)) static void end(void)
