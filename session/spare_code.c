@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,8 @@ static bool is_below(const char *path, const char *at)
 /* May a program be looked for there, or files be read from there, before the call? */
 static bool is_calm(const struct husk_session *session, const char *path)
 {
-	if (path[0] != '/' || strstr(path, "/../") || is_below(path, WORKSPACE))
+	if (path[0] != '/' || strstr(path, "//") || strstr(path, "/./") ||
+	    strstr(path, "/../") || is_below(path, WORKSPACE) || is_below(path, "/proc"))
 		return false;
 	for (size_t i = 0; i < session->spec.mount_count; i++) {
 		if (is_below(path + 1, session->spec.mounts[i].target))
@@ -91,6 +93,22 @@ static const char *const obeyed[] = {
     "PYTHON",
 };
 
+/* What is imported on request may read or run whatever a variable leads it to. */
+static bool mentions_places(const struct husk_session *session, const char *variable)
+{
+	char place[PATH_MAX];
+
+	if (strstr(variable, WORKSPACE))
+		return true;
+	for (size_t i = 0; i < session->spec.mount_count; i++) {
+		(void)snprintf(place, sizeof(place), "/%s",
+			       session->spec.mounts[i].target);
+		if (strstr(variable, place))
+			return true;
+	}
+	return false;
+}
+
 static bool is_calm_variable(const struct husk_session *session, const char *variable)
 {
 	if (begins_with(variable, "PATH="))
@@ -99,6 +117,8 @@ static bool is_calm_variable(const struct husk_session *session, const char *var
 		return is_calm(session, variable + 5);
 	if (strcmp(variable, "PYTHONPATH=" SPARE_PYTHON_DEPS) == 0)
 		return true;
+	if (session->settings.preload && mentions_places(session, variable))
+		return false;
 	/* PYTHON_VERSION and the like are labels of an image. */
 	if (begins_with(variable, "PYTHON_"))
 		return !begins_with(variable, "PYTHON_PRESITE=");

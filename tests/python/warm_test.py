@@ -309,6 +309,10 @@ def variables_that_an_interpreter_obeys(t):
     """Where they might make it run something, it starts in the call."""
     for env in ({"PYTHONPATH": "/workspace/lib"}, {"LD_LIBRARY_PATH": "/workspace"},
                 {"PATH": "/workspace/bin:/usr/bin:/bin"}, {"HOME": "/workspace"},
+                {"PATH": "//workspace/bin:/usr/bin:/bin"},
+                {"PATH": "/./workspace/bin:/usr/bin:/bin"},
+                {"PATH": "/proc/self/cwd/bin:/usr/bin:/bin"},
+                {"OPENSSL_CONF": "/workspace/openssl.cnf"},
                 {"PYTHONSTARTUP": "/x"}):
         with warm(t, env=env) as box:
             ready(box, "programs")
