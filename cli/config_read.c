@@ -126,9 +126,11 @@ int cli_config_parse(struct cli_config_file *file, struct husk_error *err)
 	struct cli_config_place place = {.file = file};
 	char where[sizeof(err->where)], text[JSON_ERROR_TEXT_LENGTH * 2];
 	json_error_t error;
-	int r = cli_json_read(file->text, file->size, JSON_REJECT_DUPLICATES, &file->root,
-			      &error);
+	json_t *root = NULL;
+	int r =
+	    cli_json_read(file->text, file->size, JSON_REJECT_DUPLICATES, &root, &error);
 
+	file->root = root;
 	if (r == -ENOMEM)
 		return cli_error_memory(err, WHAT);
 	if (r < 0) {

@@ -83,7 +83,7 @@ static size_t count(const struct rights *rights)
 /* Nobody will see what a box does that was never let go. */
 static void take_call(struct init *init)
 {
-	struct wire_request request;
+	struct wire_request request = {0, 0, 0};
 	struct rights rights;
 	struct wire_header *block;
 
@@ -137,7 +137,7 @@ static uint64_t process_us(int pid)
 /* Under the guard's filter: there is something to be read, and no descriptor is taken. */
 int park_obey(struct init *init)
 {
-	struct wire_request request;
+	struct wire_request request = {0, 0, 0};
 
 	if (raw3(SYS_read, init->plan->channel_fd, &request, sizeof(request)) !=
 	    (long)sizeof(request))
