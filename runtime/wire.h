@@ -110,7 +110,7 @@ enum wire_part {
 /* How far the start came; written by init. */
 struct wire_progress {
 	uint32_t step;			 /* enum step now being done */
-	uint32_t started;		 /* 1: the program was executed */
+	uint32_t started;		 /* 1: the program is executed, or was */
 	uint32_t denied;		 /* tasks killed for a denied system call */
 	uint32_t denied_main;		 /* 1: the main process was one of them */
 	uint32_t denied_nr, denied_arch; /* the first of these calls */

@@ -192,6 +192,19 @@ static const char *search_of(const struct init *init)
 	return init->call->search ? call_text(init, init->call->search) : NULL;
 }
 
+/* It counts as started before it can have done anything: were init killed between the
+ * two, a call would seem not to have run, and be made again. */
+static long execute_once(struct init *init, char **argv, char **envp)
+{
+	uint32_t *started = &init->plan->progress.started;
+	long r;
+
+	__atomic_store_n(started, 1, __ATOMIC_SEQ_CST);
+	r = execute(search_of(init), argv, envp);
+	__atomic_store_n(started, 0, __ATOMIC_SEQ_CST);
+	return r;
+}
+
 static _Noreturn void child(struct init *init, struct outcome *outcome)
 {
 	struct wire_header *plan = init->plan;
@@ -212,7 +225,7 @@ static _Noreturn void child(struct init *init, struct outcome *outcome)
 	if (r == 0) {
 		r = step_begin(init, STEP_EXEC);
 		if (r == 0)
-			r = execute(search_of(init), argv, envp);
+			r = execute_once(init, argv, envp);
 	}
 	outcome->error = -r;
 	outcome->step = plan->progress.step;
@@ -296,7 +309,6 @@ void workload_start(struct init *init)
 	if (outcome.step != 0)
 		refuse(init, &outcome);
 	step_time(init, STEP_NONE);
-	init->plan->progress.started = 1;
 	/* The streams are the workload's alone now: their end is its end. */
 	for (int fd = STDIN_RIGHT; fd <= STDERR_RIGHT; fd++)
 		(void)raw1(SYS_close, fd);

@@ -359,6 +359,36 @@ def killed_spares_lose_no_call(t):
 
 
 @test(timeout=240, alone=True)
+def no_call_is_made_twice(t):
+    """Killed right after the program has begun, a spare's box is a fault and not made again.
+    Init is put behind everything else there, so that it has not seen the program begin."""
+    folder = t.tmp / "twice"
+    folder.mkdir()
+    folder.chmod(0o777)
+    place = folder / "count"
+    code = "printf x >>/workspace/count; while :; do :; done"
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    with sandbox(t, prewarm=1, timeout_s=50, workspace=str(folder)) as box:
+        for _ in range(20):
+            ready(box, "programs")
+            waiting = descendants(os.getpid())
+            for pid in waiting:
+                os.sched_setscheduler(pid, os.SCHED_IDLE | os.SCHED_RESET_ON_FORK,
+                                      os.sched_param(0))
+
+            def kill(pids):
+                poll(lambda: place.exists() and place.stat().st_size > 0, PATIENCE, 0.0005)
+                for pid in reversed(pids):
+                    os.kill(pid, signal.SIGKILL)
+            thread = threading.Thread(target=kill, args=(waiting,))
+            thread.start()
+            r = box.run(["sh", "-c", code])
+            thread.join()
+            equal((r.spare, r.fault.type, place.read_text()), ("program", "killed", "x"))
+            place.unlink()
+
+
+@test(timeout=240, alone=True)
 def fifty_threads(t):
     """More calls at once than spares: none is lost, and each answer is the asker's."""
     wrong = []
