@@ -362,6 +362,7 @@ static void what_killed_writers_left_goes_untold(void **state)
 	assert_true(exists(c.tree.ws, ".husk-0123456789abcdef.tmp2"));
 	assert_int_equal(fstatat(c.tree.ws, link, &(struct stat){0}, AT_SYMLINK_NOFOLLOW),
 			 0);
+	assert_changes(&c, "");
 	call_close(&c);
 }
 
