@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/memory.h"
 
 enum { TEXT = 4096, MOUNTS_MAX = 4 << 20 };
 
@@ -153,14 +154,26 @@ static void read_mounts(struct probe_facts *ret)
 	buffer_deinit(&text);
 }
 
+/* On the heap, like the mounts; NULL where it cannot be read. */
+static char *text_of(const char *path)
+{
+	char *text = malloc(TEXT);
+
+	if (text && fd_read_text(AT_FDCWD, path, text, TEXT) <= 0) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
 static bool has_mark(const char *path, const char *text)
 {
-	char content[TEXT];
+	CLEANUP_FREE char *content = NULL;
 
 	if (!text)
 		return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	return fd_read_text(AT_FDCWD, path, content, sizeof(content)) > 0 &&
-	       strstr(content, text);
+	content = text_of(path);
+	return content && strstr(content, text);
 }
 
 static void read_container(struct probe_facts *ret)
@@ -205,16 +218,17 @@ static void read_context(struct probe_facts *ret)
 
 static void read_self(struct probe_facts *ret)
 {
-	char text[TEXT];
+	CLEANUP_FREE char *map = text_of("/proc/self/uid_map");
+	CLEANUP_FREE char *status = text_of("/proc/self/status");
 	struct statfs fs;
 	struct ids ids;
 
 	ret->uid = geteuid();
 	ret->ordinary = true;
-	if (fd_read_text(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) > 0)
-		ret->ordinary = ids_pick(text, ret->uid, 0, &ids) == 0 && !ids.foreign;
-	if (fd_read_text(AT_FDCWD, "/proc/self/status", text, sizeof(text)) > 0)
-		probe_facts_status(text, ret);
+	if (map)
+		ret->ordinary = ids_pick(map, ret->uid, 0, &ids) == 0 && !ids.foreign;
+	if (status)
+		probe_facts_status(status, ret);
 	ret->proc_missing = statfs("/proc", &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
 }
 
