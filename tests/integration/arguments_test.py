@@ -321,7 +321,7 @@ def words_of_other_tools_are_known(t):
                         (("run", "--net=host", "ls"), "--network none|host"),
                         (("run", "--ro-bind", "/usr", "/usr", "ls"), "-v SRC:DST"),
                         (("image", "rm", "localhost/nosuch"), "husk image ls")):
-        done = t.husk(*words)
+        done = t.husk(*words, env={**t.env, "HUSK_STORE": str(t.tmp / "store")})
         equal((done.status, done.stdout), (125, b""), words)
         contains(done.err, hint)
     # Options of those commands only that start programs: -m of pull is no memory.
