@@ -329,19 +329,30 @@ def under_tmux(t):
             time.sleep(0.1)
         contains(text, part)
 
+    def prompted():
+        """The shell asks again: a program that ends may throw away what was typed ahead."""
+        end = time.monotonic() + 30 * t.patience
+        while tmux("capture-pane", "-p").rstrip().rsplit("\n", 1)[-1] != "now>":
+            check(time.monotonic() < end, "the shell does not ask again")
+            time.sleep(0.1)
+
     tmux("new-session", "-d", "-x", "90", "-y", "30",
          " ".join([t.command, "shell", *limits(t)]))
     try:
+        tmux("send-keys", "PS1='now> '; clear", "Enter")
+        prompted()
         tmux("send-keys", "stty size", "Enter")
         shows("90")
         tmux("send-keys", "top", "Enter")
         shows("load average")
         tmux("send-keys", "q")
+        prompted()
         tmux("send-keys", "clear; seq 1 500 | less", "Enter")
         shows("1\n2\n3")
         tmux("send-keys", "G")
         shows("500")
         tmux("send-keys", "q")
+        prompted()
         tmux("send-keys", "clear; python3 -q", "Enter")
         shows(">>>")
         tmux("send-keys", "6*7", "Enter")
@@ -349,11 +360,13 @@ def under_tmux(t):
         tmux("send-keys", "Up", "Left", "BSpace", "+1-", "Enter")  # 6*7 to 6+1-7
         shows("6+1-7\n0")
         tmux("send-keys", "exit()", "Enter")
+        prompted()
         if os.path.exists("/usr/bin/vi"):
             tmux("send-keys", "clear; vi -u NONE f", "Enter")
             shows("~\n~\n~")
             tmux("send-keys", "ihello from vi", "Escape")
             tmux("send-keys", ":wq", "Enter")
+            prompted()
             tmux("send-keys", "clear; cat f; wc -c f", "Enter")
             shows("hello from vi\n14 f")
         tmux("resize-window", "-x", "101", "-y", "31")
