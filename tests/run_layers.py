@@ -88,7 +88,7 @@ def suite(name, variant, who):
 
 def in_spares(name, who):
     """A suite whose programs know nothing of spares, with every call in one."""
-    argv = ("env", "HUSK_TEST_PREWARM=2", f"tests/{name}/run", "--as", who,
+    argv = ("/usr/bin/env", "HUSK_TEST_PREWARM=2", f"tests/{name}/run", "--as", who,
             "--build", out("hooks"))
     return Layer(f"{name}-spares-{who}", ("hooks",), (Program("run", argv),), 25)
 
