@@ -43,7 +43,6 @@ def layers(root):
     found += [suite("hostile", "release", who) for who in ("user", "root")]
     found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
-    found.append(in_spares("python", "root"))
     found += [suite("fault", "release", who) for who in ("user", "root")]
     found += [suite("crash", "release", who) for who in ("user", "root")]
     found += [suite("soak", "release", who) for who in ("user", "root")]
@@ -54,7 +53,8 @@ def layers(root):
     found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15))
     found.append(Layer("vm", ("hooks",), (
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
-    more = [in_spares("integration", "root"), in_spares("integration", "user"),
+    more = [in_spares("python", "root"), in_spares("integration", "root"),
+            in_spares("integration", "user"),
             unit(root, "coverage"), suite("integration", "coverage", "root"),
             unit(root, "tsan"), suite("integration", "tsan", "root"),
             suite("fault", "asan", "root")]
