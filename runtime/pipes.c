@@ -114,3 +114,32 @@ int run_send_joins(const struct run *run, uint64_t nproc)
 	}
 	return sendmsg(run->channel, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
+
+ssize_t run_receive(int channel, struct wire_report *report, int *fds, size_t count)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(RECEIVE_FDS * sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = report, .iov_len = sizeof(*report)};
+	struct msghdr message = {
+	    .msg_iov = &part,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = CMSG_SPACE(count * sizeof(int)),
+	};
+	const struct cmsghdr *rights;
+	ssize_t n;
+
+	/* Where init ended and had not read all of ours, that is said once, before what
+	 * it has sent is to be had. */
+	do {
+		n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == ECONNRESET);
+	rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (rights && rights->cmsg_level == SOL_SOCKET &&
+	    rights->cmsg_type == SCM_RIGHTS &&
+	    rights->cmsg_len == CMSG_LEN(count * sizeof(int)))
+		memcpy(fds, CMSG_DATA(rights), count * sizeof(int));
+	return n;
+}

@@ -103,6 +103,11 @@ int run_send_joins(const struct run *run, uint64_t nproc);
 /* The pipe for standard input alone. */
 int run_make_input(struct run *run);
 
+/* A message of init's that has come, and the descriptors that came with it, count of them
+ * (at most RECEIVE_FDS) or none: fds is left as it is then. What recvmsg(2) returns. */
+enum { RECEIVE_FDS = 2 };
+ssize_t run_receive(int channel, struct wire_report *report, int *fds, size_t count);
+
 /* Microseconds of the monotonic clock. */
 uint64_t run_clock(void);
 

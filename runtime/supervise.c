@@ -131,35 +131,6 @@ static void note_report(struct run *run, const struct wire_report *report)
 	}
 }
 
-/* A message of init's, and the descriptor that came with it, if one did. */
-static ssize_t receive(int channel, struct wire_report *report, int *ret_fd)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {.iov_base = report, .iov_len = sizeof(*report)};
-	struct msghdr message = {
-	    .msg_iov = &part,
-	    .msg_iovlen = 1,
-	    .msg_control = &control,
-	    .msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *rights;
-	ssize_t n;
-
-	/* Where init ended and had not read all of ours, that is said once, before what
-	 * it has sent is to be had. */
-	do {
-		n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == ECONNRESET);
-	rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (rights && rights->cmsg_level == SOL_SOCKET &&
-	    rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(rights), sizeof(int));
-	return n;
-}
-
 /* The terminal's other side is what is shown and, once more, what is typed. 0, or -1
  * where it cannot be held: the box is of no use then. */
 static int take_terminal(struct run *run, int fd)
@@ -188,7 +159,7 @@ static int read_report(struct run *run)
 {
 	struct wire_report report;
 	CLEANUP_FD int fd = -1;
-	ssize_t n = receive(run->channel, &report, &fd);
+	ssize_t n = run_receive(run->channel, &report, &fd, 1);
 
 	if (n == (ssize_t)sizeof(report) && report.message == WIRE_TERMINAL)
 		return take_terminal(run, fd_take(&fd));
@@ -411,7 +382,7 @@ static void take_late_usage(struct run *run)
 	CLEANUP_FD int fd = -1;
 
 	if (run->warm && run->channel >= 0 &&
-	    receive(run->channel, &report, &fd) == (ssize_t)sizeof(report))
+	    run_receive(run->channel, &report, &fd, 1) == (ssize_t)sizeof(report))
 		note_usage(run, &report);
 }
 

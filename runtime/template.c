@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,31 +53,16 @@ void template_free(struct box_template *template)
 	free(template);
 }
 
-/* Init's message: 0 with both descriptors, else -errno. */
+/* Init's message: 0 with both descriptors, else -EPROTO. */
 static int receive(int channel, int fds[NAMESPACES])
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(NAMESPACES * sizeof(int))];
-	} control;
 	struct wire_report report;
-	struct iovec part = {.iov_base = &report, .iov_len = sizeof(report)};
-	struct msghdr message = {
-	    .msg_iov = &part,
-	    .msg_iovlen = 1,
-	    .msg_control = &control,
-	    .msg_controllen = sizeof(control),
-	};
-	ssize_t n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *rights = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	ssize_t n = run_receive(channel, &report, fds, NAMESPACES);
 
-	if (n != (ssize_t)sizeof(report) || report.message != WIRE_NAMESPACES)
-		return -EPROTO;
-	if (!rights || rights->cmsg_type != SCM_RIGHTS ||
-	    rights->cmsg_len != CMSG_LEN(NAMESPACES * sizeof(int)))
-		return -EPROTO;
-	memcpy(fds, CMSG_DATA(rights), NAMESPACES * sizeof(int));
-	return 0;
+	return n == (ssize_t)sizeof(report) && report.message == WIRE_NAMESPACES &&
+		       fds[NAMESPACES - 1] >= 0
+		   ? 0
+		   : -EPROTO;
 }
 
 /* Init is of no more use, whatever became of it: the descriptors hold what it made. */
