@@ -16,7 +16,6 @@ TASKS = 20
 SYSTEM_FAULTS = (None, "startup_failed", "killed", "cancelled", "timeout")
 
 
-
 def facts_of(text, network):
     """What the program says of its box, without what no two boxes share."""
     for kind, number in NAMESPACES.findall(text):
