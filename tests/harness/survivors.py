@@ -31,10 +31,12 @@ def wait_gone(argument, seconds=5.0):
 
 
 def wait_there(argument, seconds=20.0):
-    """Wait for a process with that argument and return its pid."""
-    if not poll(lambda: processes_with(argument), seconds):
+    """Wait for a process with that argument and return its pid. It is looked for once: in the
+    midst of an exec the next look may find no arguments."""
+    found = []
+    if not poll(lambda: found.extend(processes_with(argument)) or found, seconds):
         raise Failure(f"no process with the argument {argument} came up")
-    return processes_with(argument)[0]
+    return found[0]
 
 
 def poll(condition, seconds, pause=0.02):
