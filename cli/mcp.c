@@ -31,7 +31,7 @@ static void try_box(const struct mcp *mcp)
 static int run_server(struct cli_settings *settings, struct husk_error *err)
 {
 	struct mcp mcp = {.settings = settings};
-	int r;
+	int r, error;
 
 	mcp_wire_init(&mcp.wire, 0, 1);
 	pthread_mutex_init(&mcp.lock, NULL);
@@ -46,6 +46,9 @@ static int run_server(struct cli_settings *settings, struct husk_error *err)
 		 * to hear of it. */
 		mcp_calls_end(&mcp, cli_signals_caught() || mcp_wire_broken(&mcp.wire));
 		mcp_listen_end(&mcp);
+		if (r == 0 && (error = mcp_wire_error(&mcp.wire)) != 0)
+			r = cli_error(err, "stdout", "an answer cannot be written: %s",
+				      strerror(error));
 		mcp_place_leave(&mcp, mcp.place);
 	}
 	pthread_cond_destroy(&mcp.idle);

@@ -142,9 +142,11 @@ int mcp_wire_send(struct mcp_wire *wire, json_t *message)
 	}
 	text[size++] = '\n'; /* in the place of the NUL: one write, one message */
 	pthread_mutex_lock(&wire->lock);
-	if (!wire->broken)
+	if (!wire->broken) {
 		r = cli_write_all(wire->out, text, size);
-	wire->broken = r < 0;
+		wire->broken = r < 0;
+		wire->error = r < 0 && r != -EPIPE ? -r : 0;
+	}
 	pthread_mutex_unlock(&wire->lock);
 	free(text);
 	return r;
@@ -161,4 +163,14 @@ bool mcp_wire_broken(struct mcp_wire *wire)
 	broken = wire->broken;
 	pthread_mutex_unlock(&wire->lock);
 	return broken;
+}
+
+int mcp_wire_error(struct mcp_wire *wire)
+{
+	int error;
+
+	pthread_mutex_lock(&wire->lock);
+	error = wire->error;
+	pthread_mutex_unlock(&wire->lock);
+	return error;
 }

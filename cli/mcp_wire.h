@@ -22,7 +22,8 @@ struct mcp_wire {
 	bool skipping; /* the rest of a line that was too long */
 	bool ended;    /* end of the input */
 	pthread_mutex_t lock;
-	bool broken; /* nobody reads; under lock */
+	bool broken; /* nothing more can be written; under lock */
+	int error;   /* of the write that failed, but for a reader who left: positive, or 0 */
 };
 
 /* What a line was. */
@@ -47,5 +48,7 @@ enum mcp_line mcp_wire_next(struct mcp_wire *wire, json_t **ret, json_error_t *e
 int mcp_wire_send(struct mcp_wire *wire, json_t *message);
 /* Has writing failed, or would it? */
 bool mcp_wire_broken(struct mcp_wire *wire);
+/* Why answers got lost, as an errno; 0: none was, or their reader has left. */
+int mcp_wire_error(struct mcp_wire *wire);
 
 #endif

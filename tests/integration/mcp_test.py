@@ -444,6 +444,18 @@ def a_client_that_goes_takes_all_with_it(t):
     equal(process.wait(60 * t.patience) in (0, 141), True, "status")
 
 
+@test
+def answers_that_cannot_be_written_are_told_of(t):
+    """The client's disk is full: the end is no success, and stderr says why."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                       "params": {"protocolVersion": LEGACY}}) + "\n"
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([t.command, "mcp", *limits(t)], input=line.encode(), stdout=full,
+                              stderr=subprocess.PIPE, env=t.env, cwd=t.tmp, check=False)
+    equal(done.returncode, 125, "status")
+    contains(done.stderr.decode(), "husk: stdout: an answer cannot be written: No space left")
+
+
 @test(who=("user", "userns"))
 def a_host_without_caps_is_told_of_at_the_start(t):
     """In the client's log, and in the answer of each call."""
