@@ -5,6 +5,9 @@
  *	start floor N PROGRAM
  *		clone3 with seven new namespaces, exec PROGRAM, exit
  *
+ *	start steps N LEVEL STEPS PROGRAM
+ *		the same with STEPS LEVEL PROGRAM (see steps.c) in the new namespaces
+ *
  *	start spawn N PROGRAM [ARG...]
  *		posix_spawn and wait: commands and peers. Their output is discarded.
  *
@@ -50,17 +53,29 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static void floor_child(void *program, void *unused)
+static int put(const char *path, const char *text)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	long r = fd < 0 ? fd : raw3(SYS_write, fd, text, strlen(text));
+
+	raw1(SYS_close, fd);
+	return r < 0;
+}
+
+/* In the memory of its parent, which is one thread and waits. */
+static void floor_child(void *words, void *ids)
 {
 	static char *none[] = {NULL};
-	char *argv[] = {program, NULL};
+	char **argv = words;
 
-	(void)unused;
-	raw3(SYS_execve, program, argv, none);
+	if (ids && (put("/proc/self/setgroups", "deny") ||
+		    put("/proc/self/uid_map", ids) || put("/proc/self/gid_map", ids)))
+		raw1(SYS_exit_group, 1);
+	raw3(SYS_execve, argv[0], argv, none);
 	raw1(SYS_exit_group, 1);
 }
 
-static int run_floor(int n, char *program)
+static int run_floor(int n, char **argv, char *ids)
 {
 	static char stack[16384] __attribute__((aligned(64)));
 
@@ -73,7 +88,7 @@ static int run_floor(int n, char *program)
 		    .stack_size = sizeof(stack),
 		};
 		double begin = now_us();
-		long pid = raw_clone3(&args, sizeof(args), floor_child, program, NULL);
+		long pid = raw_clone3(&args, sizeof(args), floor_child, argv, ids);
 		int status;
 
 		if (pid < 0 || waitpid((pid_t)pid, &status, 0) < 0 || status != 0)
@@ -81,6 +96,14 @@ static int run_floor(int n, char *program)
 		printf("%.1f\n", now_us() - begin);
 	}
 	return 0;
+}
+
+static int run_steps(int n, char **words)
+{
+	char *argv[] = {words[1], words[0], words[2], NULL}, ids[32];
+
+	(void)snprintf(ids, sizeof(ids), "0 %u 1", (unsigned)getuid());
+	return run_floor(n, argv, ids);
 }
 
 static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
@@ -291,7 +314,9 @@ int main(int argc, char **argv)
 	int n = argc > 3 ? (int)strtol(argv[2], NULL, 10) : 0;
 
 	if (n > 0 && strcmp(argv[1], "floor") == 0)
-		return run_floor(n, argv[3]);
+		return run_floor(n, argv + 3, NULL);
+	if (n > 0 && argc == 6 && strcmp(argv[1], "steps") == 0)
+		return run_steps(n, argv + 3);
 	if (n > 0 && strcmp(argv[1], "spawn") == 0)
 		return run_spawn(n, 1, argv + 3);
 	if (n > 0 && argc > 4 && strcmp(argv[1], "crowd") == 0)
