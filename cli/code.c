@@ -3,6 +3,7 @@
 #include "cli/box.h"
 #include "cli/input.h"
 #include "cli/language.h"
+#include "cli/reach.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -48,6 +49,7 @@ static int run_code(struct cli_settings *settings, const char *code, size_t size
 int cli_code(struct cli_settings *settings, size_t count, char **words)
 {
 	struct husk_error err = {0};
+	const char *const *places = NULL;
 	const char *path = NULL;
 	char *code = NULL;
 	size_t size;
@@ -62,8 +64,9 @@ int cli_code(struct cli_settings *settings, size_t count, char **words)
 	}
 	if (strcmp(words[0], "-") != 0)
 		path = words[0];
-	if (cli_input_read("code", path, settings->box.workspace, CODE_MAX, &code, &size,
-			   &err) < 0) {
+	if (cli_reach_places(settings, &places, &err) < 0 ||
+	    cli_input_read("code", path, places, CODE_MAX, &code, &size, NULL, &err) <
+		0) {
 		if (path && access(path, F_OK) < 0)
 			cli_error_hint(&err,
 				       "give the path of a file, or the code itself "

@@ -74,6 +74,10 @@ struct cli_config {
 /* Read and check the files; settings->config stays NULL where there are none and
  * `needed` is false. */
 int cli_config_load(struct cli_settings *settings, bool needed, struct husk_error *err);
+/* Refuse a file in one of the places (cli_reach_places): a box could rewrite it, and
+ * so choose what the next one may do. */
+int cli_config_guard(const struct cli_settings *settings, const char *const *places,
+		     struct husk_error *err);
 void cli_config_free(struct cli_config *config);
 
 /* Where the file of that kind is, into settings->kept; *ret NULL: nowhere. *ret_must: it
@@ -147,6 +151,8 @@ void cli_config_forget(struct cli_config *config, const struct cli_option *optio
 /* An error of the library about a value that a file or HUSK_IMAGE has set: name the
  * place (config_blame.c). */
 void cli_config_blame(const struct cli_settings *settings, struct husk_error *err);
+/* "WHERE: WHAT: message" of what was "PLACE: message". */
+void cli_config_name_place(struct husk_error *err, const char *where, const char *what);
 
 /* -- ceilings (config_ceilings.c, config_images.c) ---------------------------------- */
 

@@ -72,9 +72,6 @@ static int set(const struct layer *layer, const struct cli_config_place *place,
 
 	if (check_path(place, option, word, layer->err) < 0)
 		return HUSK_E_INVALID;
-	/* Looking whether a profile is right does not read what it names. */
-	if (!settings->config && is_named(option, "env-file"))
-		return 0;
 	r = cli_config_note(settings, option, word, place, NULL, layer->name, layer->err);
 	if (r < 0)
 		return r;

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "WHERE: WHAT: message" of what was "PLACE: message". */
-static void name_place(struct husk_error *err, const char *where, const char *what)
+void cli_config_name_place(struct husk_error *err, const char *where, const char *what)
 {
 	char raw[2 * sizeof(err->message) + 256], text[sizeof(err->message)];
 	bool mount = strncmp(err->where, "mount ", 6) == 0;
@@ -59,10 +58,10 @@ void cli_config_blame(const struct cli_settings *settings, struct husk_error *er
 		if (!note->option || !note->key || cli_config_overridden(config, i) ||
 		    !is_about(err, note))
 			continue;
-		name_place(err, note->where, note->key);
+		cli_config_name_place(err, note->where, note->key);
 		return;
 	}
 	if (image && settings->box.image == image &&
 	    (strcmp(err->where, "image") == 0 || strcmp(err->where, image) == 0))
-		name_place(err, "HUSK_IMAGE", image);
+		cli_config_name_place(err, "HUSK_IMAGE", image);
 }

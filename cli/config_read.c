@@ -3,6 +3,7 @@
 #include "cli/config.h"
 
 #include "cli/escape.h"
+#include "cli/input.h"
 #include "cli/json_memory.h"
 #include "cli/say.h"
 
@@ -192,6 +193,32 @@ int cli_config_load(struct cli_settings *settings, bool needed, struct husk_erro
 		json_decref(config.files[i].root);
 	}
 	return r;
+}
+
+int cli_config_guard(const struct cli_settings *settings, const char *const *places,
+		     struct husk_error *err)
+{
+	const struct cli_config *config = settings->config;
+
+	for (size_t i = 0; config && i < CLI_CONFIG_FILES; i++) {
+		const struct cli_config_file *file = &config->files[i];
+		bool inside = false;
+		int fd;
+
+		if (file->kind == CLI_CONFIG_BUILT_IN || !file->text)
+			continue;
+		fd = cli_input_open(file->path, places, &inside);
+		if (fd >= 0)
+			(void)close(fd);
+		if (inside)
+			return refuse(file,
+				      "it lies in the workspace or a volume, where a box "
+				      "can change it",
+				      "keep the configuration elsewhere, or use another "
+				      "workspace",
+				      err);
+	}
+	return 0;
 }
 
 void cli_config_free(struct cli_config *config)

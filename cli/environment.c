@@ -94,6 +94,10 @@ int cli_environment_add_standard(struct cli_environment *environment,
 	return append_callers(environment, kept, name, 0, err);
 }
 
+/* A box that may write the file could ask for any of the caller's secrets by its name. */
+static const char copies[] = "a name without a value asks for a variable of yours, and a "
+			     "box may have written it here";
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
@@ -102,7 +106,8 @@ static bool is_blank(char c)
 /* One line without its line feed. What is wrong with it is said without quoting it: it
  * may hold a secret. */
 static int add_line(struct cli_environment *environment, struct cli_keep **kept,
-		    char *line, const char **ret_problem, struct husk_error *err)
+		    char *line, bool foreign, const char **ret_problem,
+		    struct husk_error *err)
 {
 	size_t size = strlen(line), name;
 
@@ -126,6 +131,8 @@ static int add_line(struct cli_environment *environment, struct cli_keep **kept,
 	}
 	if (name == 0)
 		*ret_problem = "there is no name before the =";
+	else if (foreign && line[name] == '\0')
+		*ret_problem = copies;
 	if (*ret_problem)
 		return 0;
 	if (line[name] == '\0')
@@ -134,7 +141,7 @@ static int add_line(struct cli_environment *environment, struct cli_keep **kept,
 }
 
 int cli_environment_add_lines(struct cli_environment *environment, struct cli_keep **kept,
-			      const char *name, char *text, size_t size,
+			      const char *name, char *text, size_t size, bool foreign,
 			      struct husk_error *err)
 {
 	char *end = text + size;
@@ -155,31 +162,73 @@ int cli_environment_add_lines(struct cli_environment *environment, struct cli_ke
 		if (strlen(line) != (size_t)(stop - line))
 			problem = "there is a NUL byte";
 		else
-			r = add_line(environment, kept, line, &problem, err);
+			r = add_line(environment, kept, line, foreign, &problem, err);
 		if (r < 0)
 			return r;
-		if (problem)
-			return cli_error(err, "--env-file", "%s: line %zu: %s", name,
-					 number, problem);
+		if (!problem)
+			continue;
+		(void)cli_error(err, "--env-file", "%s: line %zu: %s", name, number,
+				problem);
+		if (problem == copies)
+			cli_error_hint(err,
+				       "give it with -e NAME, or keep the file out of "
+				       "the workspace and of the volumes that a box can "
+				       "write to");
+		return HUSK_E_INVALID;
 	}
 	return 0;
 }
 
 int cli_environment_add_file(struct cli_environment *environment, struct cli_keep **kept,
-			     const char *path, struct husk_error *err)
+			     const char *path, const char *where, const char *key,
+			     struct husk_error *err)
+{
+	struct cli_environment_file **end = &environment->files;
+	struct cli_environment_file *file = cli_keep_new(kept, sizeof(*file));
+
+	if (!file)
+		return cli_error_memory(err, "--env-file");
+	*file = (struct cli_environment_file){NULL, path, environment->layer, where, key};
+	while (*end)
+		end = &(*end)->next;
+	*end = file;
+	return 0;
+}
+
+static int read_file(struct cli_environment *environment, struct cli_keep **kept,
+		     const char *path, const char *const *places, struct husk_error *err)
 {
 	char *text, *copy;
+	bool foreign;
 	size_t size;
-	int r;
 
-	r = cli_input_read("--env-file", path, NULL, CLI_ENV_FILE_MAX, &text, &size, err);
-	if (r < 0)
-		return r;
+	if (cli_input_read("--env-file", path, places, CLI_ENV_FILE_MAX, &text, &size,
+			   &foreign, err) < 0)
+		return err->code;
 	copy = cli_keep_text(kept, text, size);
 	free(text);
 	if (!copy)
 		return cli_error_memory(err, "--env-file");
-	return cli_environment_add_lines(environment, kept, path, copy, size, err);
+	return cli_environment_add_lines(environment, kept, path, copy, size, foreign,
+					 err);
+}
+
+int cli_environment_read(struct cli_environment *environment, struct cli_keep **kept,
+			 const char *const *places,
+			 const struct cli_environment_file **ret_file,
+			 struct husk_error *err)
+{
+	size_t layer = environment->layer;
+	int r = 0;
+
+	while (environment->files && r == 0) {
+		*ret_file = environment->files;
+		environment->files = environment->files->next;
+		environment->layer = (*ret_file)->layer;
+		r = read_file(environment, kept, (*ret_file)->path, places, err);
+	}
+	environment->layer = layer;
+	return r;
 }
 
 void cli_environment_clear_below(struct cli_environment *environment)
@@ -191,6 +240,8 @@ void cli_environment_clear_below(struct cli_environment *environment)
 			environment->variables[used++] = environment->variables[i];
 	}
 	environment->count = used;
+	while (environment->files && environment->files->layer < environment->layer)
+		environment->files = environment->files->next;
 }
 
 /* By name, and of one name the highest rank first. */

@@ -75,26 +75,32 @@ static int read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 
 static int failed(const char *what, const char *name, int r, struct husk_error *err)
 {
-	if (r == -ELOOP) {
+	if (r == -EXDEV) {
 		(void)cli_error(err, what,
-				"%s: in the workspace, where a box may have made it, "
-				"there is a link on the way",
+				"%s: in the workspace or a volume, where a box may have "
+				"made it, there is a link on the way",
 				name);
 		cli_error_hint(err, "name the file itself, without .. and without links");
 		return HUSK_E_INVALID;
 	}
-	if (r == -ENOTSUP)
-		return cli_error(err, what, "%s: not a regular file", name);
+	if (r == -ENOTSUP) {
+		(void)cli_error(err, what, "%s: not a regular file", name);
+		cli_error_hint(err, "nothing else is read where a box may have made it");
+		return HUSK_E_INVALID;
+	}
 	return cli_error(err, what, "%s: %s", name, strerror(-r));
 }
 
-int cli_input_read(const char *what, const char *path, const char *workspace, size_t max,
-		   char **ret_text, size_t *ret_size, struct husk_error *err)
+int cli_input_read(const char *what, const char *path, const char *const *places,
+		   size_t max, char **ret_text, size_t *ret_size, bool *ret_inside,
+		   struct husk_error *err)
 {
-	int fd = path ? cli_input_open(path, workspace) : STDIN_FILENO;
+	int fd = path ? cli_input_open(path, places, ret_inside) : STDIN_FILENO;
 	const char *name = path ? path : "stdin";
 	int r;
 
+	if (!path && ret_inside)
+		*ret_inside = false;
 	r = fd < 0 ? fd : read_fd(fd, max, ret_text, ret_size);
 	if (fd >= 0 && path)
 		(void)close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
+#include "cli/config.h"
 #include "cli/language.h"
 #include "cli/numbers.h"
 #include "cli/say.h"
@@ -313,9 +314,14 @@ static int add_variable(const struct cli_option *option, struct cli_settings *se
 static int add_variables(const struct cli_option *option, struct cli_settings *settings,
 			 char *value, struct husk_error *err)
 {
-	(void)option;
+	const struct cli_config_note *note = NULL;
+
+	/* Where it stands has just been noted. */
+	if (settings->config)
+		note = cli_config_noted(settings->config, option);
 	return cli_environment_add_file(&settings->environment, &settings->kept, value,
-					err);
+					note ? note->where : NULL,
+					note ? note->key : NULL, err);
 }
 
 static int add_volume(const struct cli_option *option, struct cli_settings *settings,

@@ -4,6 +4,7 @@
 #include "cli/config.h"
 #include "cli/credentials.h"
 #include "cli/images.h"
+#include "cli/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,8 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;
 	box->images = &settings->images;
+	if (cli_reach_check(settings, err) < 0)
+		return err->code;
 	cli_credentials_warn(settings);
 	if (settings->terminal &&
 	    cli_environment_add_standard(&settings->environment, &settings->kept, "TERM",

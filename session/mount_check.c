@@ -39,23 +39,27 @@ static int home_of_caller(char **ret, struct husk_error *err)
 	return r;
 }
 
-/* What of husk's own lies below a home: stores of images, and setups that are kept. A box
- * that could write there would write into the boxes of others. */
+/* What of husk's own lies below a home: stores of images, setups that are kept, and the
+ * configuration. A box that could write there would write into the boxes of others, and
+ * say what they may do. */
 static int check_home(const struct source *source, const char *home,
 		      struct husk_error *err)
 {
-	CLEANUP_FREE char *store = NULL, *cache = NULL;
-	const char *own[3] = {NULL};
+	CLEANUP_FREE char *store = NULL, *cache = NULL, *config = NULL;
+	const char *own[4] = {NULL};
 
 	if (home && home[0] == '/') {
 		if (asprintf(&store, "%s/.local/share/husk", home) < 0)
 			store = NULL;
 		if (asprintf(&cache, "%s/.cache/husk", home) < 0)
 			cache = NULL;
-		if (!store || !cache)
+		if (asprintf(&config, "%s/.config/husk", home) < 0)
+			config = NULL;
+		if (!store || !cache || !config)
 			return error_oom(err, "mounts");
 		own[0] = store;
 		own[1] = cache;
+		own[2] = config;
 	}
 	return source_check(source, home, own, err);
 }
@@ -64,13 +68,13 @@ int mount_check(const struct husk_options *options, const struct source *source,
 		struct husk_error *err)
 {
 	CLEANUP_FREE char *home = NULL;
-	const char *own[3] = {"/var/lib/husk", NULL};
+	const char *own[4] = {"/var/lib/husk", "/etc/husk", NULL};
 	struct husk_image_options images;
 	int cancel, r = settings_images(options->images, &images, &cancel, err);
 
 	if (r < 0)
 		return r;
-	own[1] = images.store;
+	own[2] = images.store;
 	r = home_of_caller(&home, err);
 	if (r == 0)
 		r = check_home(source, home, err);

@@ -41,8 +41,7 @@ static void apply(struct cli_settings *settings, const struct cli_config_file *f
 	int rc = 0;
 
 	cli_settings_next_layer(settings);
-	/* What the check does not do is to read the files that are named. */
-	if (defaults && !json_object_get(defaults, "env-file"))
+	if (defaults)
 		require(cli_config_apply(settings, CLI_VERB_ALL, &place, defaults,
 					 "profile", &err) == 0);
 	cli_settings_next_layer(settings);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An environment under construction, and what went wrong last. */
 struct fixture {
@@ -49,7 +50,7 @@ static int add_lines(struct fixture *fixture, const char *text, size_t size)
 
 	assert_non_null(copy);
 	return cli_environment_add_lines(&fixture->environment, &fixture->kept,
-					 "some.env", copy, size, &fixture->err);
+					 "some.env", copy, size, false, &fixture->err);
 }
 
 /* The variables are exactly these, NULL-terminated and sorted by name. */
@@ -238,13 +239,82 @@ static void test_files_refused(void **state)
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		const struct cli_environment_file *file = NULL;
+
 		assert_int_equal(cli_environment_add_file(&fixture->environment,
-							  &fixture->kept, paths[i],
-							  &fixture->err),
+							  &fixture->kept, paths[i], "x",
+							  "y", &fixture->err),
+				 0);
+		assert_int_equal(cli_environment_read(&fixture->environment,
+						      &fixture->kept, NULL, &file,
+						      &fixture->err),
 				 HUSK_E_INVALID);
 		assert_string_equal(fixture->err.where, "--env-file");
+		assert_string_equal(file->key, "y");
+		assert_null(fixture->environment.files);
 	}
 	assert_int_equal(fixture->environment.count, 0);
+}
+
+/* What a box may have written asks for none of the caller's variables. */
+static void test_foreign_lines(void **state)
+{
+	struct fixture *fixture = *state;
+	char good[] = "A=1\n# HOME\n", bad[] = "A=1\nHOME\n";
+
+	assert_int_equal(cli_environment_add_lines(&fixture->environment, &fixture->kept,
+						   "x", good, sizeof(good) - 1, true,
+						   &fixture->err),
+			 0);
+	assert_int_equal(cli_environment_add_lines(&fixture->environment, &fixture->kept,
+						   "x", bad, sizeof(bad) - 1, true,
+						   &fixture->err),
+			 HUSK_E_INVALID);
+	assert_non_null(strstr(fixture->err.message, "line 2"));
+	assert_non_null(strstr(fixture->err.hint, "-e NAME"));
+}
+
+/* Files are read last, and hold as if they had been read where they were given. */
+static void test_files_of_layers(void **state)
+{
+	const char *want[] = {"A=high", "B=given", "C=low", NULL};
+	char low[] = "/tmp/husk-test-XXXXXX", high[] = "/tmp/husk-test-XXXXXX";
+	struct fixture *fixture = *state;
+	struct cli_environment *environment = &fixture->environment;
+	const struct cli_environment_file *file = NULL;
+	int fd = mkstemp(low);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "A=low\nB=low\nC=low\n", 18), 18);
+	(void)close(fd);
+	fd = mkstemp(high);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "A=high\nB=high\n", 14), 14);
+	(void)close(fd);
+	for (int round = 0; round < 2; round++) {
+		environment->layer = 1;
+		assert_int_equal(cli_environment_add_file(environment, &fixture->kept,
+							  low, NULL, NULL, &fixture->err),
+				 0);
+		assert_int_equal(add(fixture, "A=below"), 0);
+		environment->layer = 2;
+		assert_int_equal(add(fixture, "B=given"), 0);
+		assert_int_equal(cli_environment_add_file(environment, &fixture->kept,
+							  high, NULL, NULL,
+							  &fixture->err),
+				 0);
+		if (round == 1)
+			cli_environment_clear_below(environment);
+		assert_int_equal(cli_environment_read(environment, &fixture->kept, NULL,
+						      &file, &fixture->err),
+				 0);
+		assert_int_equal(environment->layer, 2);
+		assert_variables(fixture, want);
+		want[2] = NULL;
+		environment->count = 0;
+	}
+	assert_int_equal(unlink(low), 0);
+	assert_int_equal(unlink(high), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -263,6 +333,8 @@ int main(void)
 	    TEST(test_nothing_in_a_file),
 	    TEST(test_broken_lines),
 	    TEST(test_files_refused),
+	    TEST(test_foreign_lines),
+	    TEST(test_files_of_layers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,8 @@ static void test_files(void **state)
 		int fd = make_file(path, sizeof(path), sizes[i]);
 
 		assert_int_equal(
-		    cli_input_read("x", path, NULL, 1 << 20, &text, &size, &err), 0);
+		    cli_input_read("x", path, NULL, 1 << 20, &text, &size, NULL, &err),
+		    0);
 		assert_int_equal(size, sizes[i]);
 		assert_pattern(text, size);
 		free(text);
@@ -71,17 +72,19 @@ static void test_maximum(void **state)
 	int fd = make_file(path, sizeof(path), 1000);
 
 	(void)state;
-	assert_int_equal(cli_input_read("x", path, NULL, 1000, &text, &size, &err), 0);
+	assert_int_equal(cli_input_read("x", path, NULL, 1000, &text, &size, NULL, &err),
+			 0);
 	assert_int_equal(size, 1000);
 	free(text);
 	text = NULL;
-	assert_int_equal(cli_input_read("what", path, NULL, 999, &text, &size, &err),
-			 HUSK_E_INVALID);
+	assert_int_equal(
+	    cli_input_read("what", path, NULL, 999, &text, &size, NULL, &err),
+	    HUSK_E_INVALID);
 	assert_string_equal(err.where, "what");
 	assert_null(text);
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(
-	    cli_input_read("x", "/dev/zero", NULL, 1 << 20, &text, &size, &err),
+	    cli_input_read("x", "/dev/zero", NULL, 1 << 20, &text, &size, NULL, &err),
 	    HUSK_E_INVALID);
 	assert_null(text);
 }
@@ -112,7 +115,8 @@ static void test_pipe_on_stdin(void **state)
 	}
 	assert_int_equal(close(ends[1]), 0);
 	assert_int_equal(dup2(ends[0], 0), 0);
-	assert_int_equal(cli_input_read("x", NULL, NULL, 1 << 20, &text, &size, &err), 0);
+	assert_int_equal(
+	    cli_input_read("x", NULL, NULL, 1 << 20, &text, &size, NULL, &err), 0);
 	assert_int_equal(size, SIZE);
 	assert_pattern(text, size);
 	free(text);
@@ -135,7 +139,7 @@ static void test_refused(void **state)
 		size_t size = 0;
 
 		assert_int_equal(
-		    cli_input_read("x", paths[i], NULL, 10, &text, &size, &err),
+		    cli_input_read("x", paths[i], NULL, 10, &text, &size, NULL, &err),
 		    HUSK_E_INVALID);
 		assert_null(text);
 		assert_non_null(strchr(err.message, ':'));
@@ -157,11 +161,16 @@ static int remove_below(const char *path)
 
 static void assert_opens(int result, const char *path, const char *workspace)
 {
-	int fd = cli_input_open(path, workspace);
+	const char *const places[] = {"/no/such/place", workspace, NULL};
+	bool inside = false, strays = cli_input_strays(path, places);
+	int fd = cli_input_open(path, workspace ? places : NULL, &inside);
 
 	if (fd >= 0)
 		(void)close(fd);
 	assert_int_equal(fd < 0 ? fd : 0, result);
+	assert_int_equal(strays, result == -EXDEV);
+	if (result == -EXDEV || result == -ENOTSUP)
+		assert_true(inside);
 }
 
 /* What a box may have made in the workspace, by whatever way it is named. */
@@ -184,6 +193,11 @@ static void test_links_in_a_workspace(void **state)
 	assert_int_equal(symlink("w", "alias"), 0);
 	assert_int_equal(symlink("w/d", "into"), 0);
 	assert_int_equal(symlink("secret", "outside"), 0);
+	assert_int_equal(symlink("w/link", "byway"), 0); /* through the workspace */
+	assert_int_equal(symlink("w/up", "aslant"), 0);
+	assert_int_equal(symlink("round", "round"), 0);
+	assert_int_equal(symlink("nothing", "dangling"), 0);
+	assert_int_equal(symlink("/dev/null", "absolute"), 0);
 	assert_int_equal(mkfifo("w/pipe", 0600), 0);
 	assert_opens(0, "w/d/code", "w");
 	assert_opens(0, "w//d/code", "w");
@@ -193,12 +207,23 @@ static void test_links_in_a_workspace(void **state)
 	assert_opens(0, "outside", "w");
 	assert_opens(0, "w/link", NULL);
 	assert_opens(0, "w/link", "w/d");
-	assert_opens(-ELOOP, "w/link", "w");
-	assert_opens(-ELOOP, "w/link", "alias");
-	assert_opens(-ELOOP, "alias/link", "w");
-	assert_opens(-ELOOP, "w/up/secret", "w");
-	assert_opens(-ELOOP, "w/d/../link", "w");
-	assert_opens(-ELOOP, "w/../secret", "w");
+	assert_opens(-EXDEV, "w/link", "w");
+	assert_opens(-EXDEV, "w/link", "alias");
+	assert_opens(-EXDEV, "alias/link", "w");
+	assert_opens(-EXDEV, "w/up/secret", "w");
+	assert_opens(-EXDEV, "w/d/../link", "w");
+	assert_opens(0, "w/d/../d/code", "w");
+	assert_opens(-EXDEV, "w/d/../../secret", "w");
+	assert_opens(0, "w/../secret", "w"); /* no box can move its top */
+	assert_opens(-EXDEV, "byway", "w");
+	assert_opens(-EXDEV, "aslant/secret", "w");
+	assert_opens(-ELOOP, "round", "w");
+	assert_opens(-ENOENT, "dangling", "w");
+	assert_opens(-ENOTDIR, "secret/", "w");
+	assert_opens(0, "absolute", "w");
+	assert_opens(0, "/dev/null", "w");
+	assert_opens(0, "/proc/self/cwd/w/d/code", "w");
+	assert_opens(-EXDEV, "/proc/self/cwd/w/link", "w");
 	assert_opens(-ENOTSUP, "w/pipe", "w");
 	assert_opens(-ENOTSUP, "w/d", "w");
 	assert_opens(-ENOENT, "w/nothing", "w");
@@ -206,17 +231,20 @@ static void test_links_in_a_workspace(void **state)
 	assert_opens(-ENOTDIR, "w/d/code/x", "w");
 	assert_int_equal(chdir("w/d"), 0);
 	assert_opens(0, "code", "..");
-	assert_opens(-ELOOP, "../link", "..");
+	assert_opens(-EXDEV, "../link", "..");
+	assert_opens(-EXDEV, "../../secret", ".."); /* a box may move where we are */
+	assert_opens(0, "../d/code", "..");
+	assert_opens(0, "../../secret", ".");
 	assert_int_equal(chdir(".."), 0);
-	assert_opens(-ELOOP, "link", ".");
-	assert_opens(-ELOOP, "./link", ".");
+	assert_opens(-EXDEV, "link", ".");
+	assert_opens(-EXDEV, "./link", ".");
 	assert_int_equal(chdir(".."), 0);
 	{
 		char path[128], workspace[64];
 
 		(void)snprintf(workspace, sizeof(workspace), "%s/w/", base);
 		(void)snprintf(path, sizeof(path), "%s/w/link", base);
-		assert_opens(-ELOOP, path, workspace);
+		assert_opens(-EXDEV, path, workspace);
 		(void)snprintf(path, sizeof(path), "%s/w/d/code", base);
 		assert_opens(0, path, workspace);
 	}

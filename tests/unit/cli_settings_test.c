@@ -191,7 +191,6 @@ static const struct {
     {"language", "sh"},
     {"volume", "/a"},
     {"env", "=1"},
-    {"env-file", "no/such/file"},
 };
 
 /* A refusal names its option, and changes nothing. */
@@ -279,6 +278,9 @@ static void test_finish(void **state)
 	assert_null(settings.box.temp_dir);
 	assert_string_equal(settings.box.env[0], "A=1");
 	assert_null(settings.box.env[1]);
+	assert_int_equal(set(&settings, "env-file", "no/such/file", &err), 0);
+	assert_int_equal(cli_settings_finish(&settings, &err), HUSK_E_INVALID);
+	assert_string_equal(err.where, "--env-file");
 	cli_settings_deinit(&settings);
 }
 
