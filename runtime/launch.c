@@ -29,6 +29,15 @@
 /* How much later than the caller's deadline init's own is. */
 #define GRACE_US UINT64_C(1000000)
 
+enum {
+	/* For the call of a parked box: more than what the kernel takes of arguments and
+	 * variables with our limit on the stack, execve(2). No page of it is taken up
+	 * before it is written. */
+	ROOM_MOST = 4 << 20,
+	ROOM_LEAST = 64 << 10,
+	ROOM_UNIT = 4096,
+};
+
 uint64_t run_init_deadline(const struct run *run)
 {
 	return run->begin_us + run->call->timeout_us + GRACE_US;
@@ -145,18 +154,51 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err)
 	return plan_finish(plan, err);
 }
 
-int run_hand_over(const struct run *run, const struct plan *plan, int *ret_fd)
+/* Behind the block, as large as the caller's own limit on files lets it be. */
+static void set_room(struct run *run, struct plan *plan)
+{
+	uint64_t at = (plan->block.size + ROOM_UNIT - 1) / ROOM_UNIT * ROOM_UNIT;
+	uint32_t size = ROOM_MOST;
+
+	if (run->call->argv || run->part == LAYOUT_TEMPLATE)
+		return;
+	while (size > ROOM_LEAST && fd_may_write(at + size) < 0)
+		size /= 2;
+	plan_header(plan)->room = run->room = (uint32_t)at;
+	plan_header(plan)->room_size = run->room_size = size;
+}
+
+static int hand_over(struct run *run, struct plan *plan)
 {
 	int r = run_injected(run, STEP_PLAN);
+	size_t size = plan->block.size;
 
+	set_room(run, plan);
+	if (run->room_size > 0)
+		size = (size_t)run->room + run->room_size;
 	if (r == 0)
-		r = fd_may_write(plan->block.size);
+		r = fd_may_write(size);
 	if (r < 0)
 		return r;
-	*ret_fd = memfd_create("husk-plan", MFD_CLOEXEC);
-	if (*ret_fd < 0)
+	run->block_fd = memfd_create("husk-plan", MFD_CLOEXEC);
+	if (run->block_fd < 0 ||
+	    (run->room_size > 0 && ftruncate(run->block_fd, (off_t)size) < 0))
 		return -errno;
-	return fd_write_all(*ret_fd, plan->block.data, plan->block.size);
+	return fd_write_all(run->block_fd, plan->block.data, plan->block.size);
+}
+
+int run_hand_over_call(const struct run *run, const struct plan *plan)
+{
+	int r = run_injected(run, STEP_PLAN);
+	size_t size = plan->block.size;
+
+	if (r == 0)
+		r = size > run->room_size ? -E2BIG : fd_may_write(run->room + size);
+	if (r < 0)
+		return r;
+	return pwrite(run->block_fd, plan->block.data, size, run->room) == (ssize_t)size
+		   ? 0
+		   : -EIO;
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -381,7 +423,7 @@ static int prepare(struct run *run, struct husk_error *err)
 	r = run_plan(run, &plan, err);
 	if (r < 0)
 		return r;
-	r = run_hand_over(run, &plan, &run->block_fd);
+	r = hand_over(run, &plan);
 	if (r < 0)
 		return fail(run, STEP_PLAN, r, NULL);
 	fill_stub(run);

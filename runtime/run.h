@@ -33,8 +33,9 @@ struct run {
 	struct layout_trees trees;
 	int caller_fd; /* pidfd of this process; owned where own_caller_fd */
 	int own_caller_fd;
-	int block_fd;	     /* the plan */
-	uint32_t denials_at; /* offset in it, 0: not traced */
+	int block_fd;		  /* the plan */
+	uint32_t room, room_size; /* in it, for the call of a parked box */
+	uint32_t denials_at;	  /* offset in it, 0: not traced */
 	int channel, box_channel;
 	int out, box_out;
 	int err, box_err;
@@ -85,8 +86,8 @@ int run_plan(struct run *run, struct plan *plan, struct husk_error *err);
 /* The time of the monotonic clock at which init ends the box by itself. */
 uint64_t run_init_deadline(const struct run *run);
 
-/* Put a finished block into a memfd; 0 or -errno. */
-int run_hand_over(const struct run *run, const struct plan *plan, int *ret_fd);
+/* Put the call's finished block into the room of a parked box's plan; 0 or -errno. */
+int run_hand_over_call(const struct run *run, const struct plan *plan);
 
 /* The outcome of a start that failed at `step` with errno `error`. */
 void run_failed(struct run *run, uint32_t step, int error, const char *subject);

@@ -20,7 +20,6 @@ enum {
 	SAID_MAX = 64 << 10, /* bytes of what an interpreter says when it is ready */
 	SAID_HEAD = 5,
 	PATIENCE_US = 1000000, /* for a box to end by itself */
-	RIGHTS_MAX = 2,
 };
 
 struct box_spare {
@@ -230,28 +229,25 @@ bool box_spare_alive(const struct box_spare *spare)
 	       poll(fds, 3, 0) == 0;
 }
 
-static int send_call(struct run *run, int block)
+static int send_call(struct run *run)
 {
 	struct wire_request request = {.order = WIRE_GO, .input = run->box_in >= 0};
-	int fds[RIGHTS_MAX] = {block, run->box_in};
-	size_t size = sizeof(int) * (run->box_in >= 0 ? 2 : 1);
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int) * RIGHTS_MAX)];
-	} control = {0};
+		char space[CMSG_SPACE(sizeof(run->box_in))];
+	} control = {.space = {0}};
 	struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
-	struct msghdr message = {
-	    .msg_iov = &part,
-	    .msg_iovlen = 1,
-	    .msg_control = &control,
-	    .msg_controllen = CMSG_SPACE(size),
-	};
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(size);
-	memcpy(CMSG_DATA(rights), fds, size);
+	if (request.input) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control.space);
+		control.header =
+		    (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(run->box_in)),
+				     .cmsg_level = SOL_SOCKET,
+				     .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), &run->box_in, sizeof(run->box_in));
+	}
 	return sendmsg(run->channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? 1 : 0;
 }
 
@@ -259,7 +255,6 @@ static int send_call(struct run *run, int block)
 static int go_parked(struct run *run, struct husk_error *err)
 {
 	CLEANUP_PLAN struct plan plan = {0};
-	CLEANUP_FD int block = -1;
 	int r = plan_init(&plan, err);
 
 	if (r < 0)
@@ -268,11 +263,11 @@ static int go_parked(struct run *run, struct husk_error *err)
 	r = plan_finish(&plan, err);
 	if (r < 0)
 		return r;
-	if (run_hand_over(run, &plan, &block) < 0)
+	if (run_hand_over_call(run, &plan) < 0)
 		return 1;
 	if (run->call->stdin_kind == BOX_STDIN_DATA && run_make_input(run) < 0)
 		return 1;
-	r = send_call(run, block);
+	r = send_call(run);
 	fd_close(&run->box_in);
 	return r;
 }
@@ -352,8 +347,6 @@ int box_spare_run(struct box_spare *spare, const struct box_call *call,
 	struct run *run = spare->run;
 	int r, cancel_state;
 
-	if (!box_spare_alive(spare))
-		return 1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	box_outcome_init(ret, call);
 	run->call = call;
@@ -452,6 +445,8 @@ uint64_t box_spare_memory(const struct box_spare *spare)
 	if (init <= 0)
 		return 0;
 	sum = private_bytes(init);
+	if (!spare->held)
+		return sum; /* its child has no memory of its own yet */
 	(void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", init, init);
 	if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return sum;

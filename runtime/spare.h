@@ -56,7 +56,8 @@ const char *box_spare_said(const struct box_spare *spare);
  * it shows was replaced meanwhile. */
 bool box_spare_alive(const struct box_spare *spare);
 
-/* Give it a call and wait for the end, as box_run does; a held one takes the source
+/* Give it, which was alive a moment ago, a call and wait for the end, as box_run does; a
+ * held one takes the source
  * (call->code, code_size) and nothing else that belongs to a program: no terminal, no
  * input. 0: there is an outcome, and all that is left of the box is for box_spare_bury
  * to see to. 1: it was of no use, and nothing of the call has been run. Negative: as

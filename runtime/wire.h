@@ -18,9 +18,11 @@
  * struct wire_call. Usually both are in the plan. A box that is made ahead of its call
  * comes in one of two forms:
  *
- *	parked	the plan has no call. Init does all that needs none, says WIRE_PARKED and
- *		waits. WIRE_GO brings the call: a second block of the same format, in a
- *		memfd, and the reading end of a pipe where there is input.
+ *	parked	the plan has no call, and behind its block the memfd has room for one.
+ *		Init does all that needs none, up to the process that will execute the
+ *		program, says WIRE_PARKED and waits. The library writes the call into the
+ *		room, a second block of the same format; WIRE_GO says that it is there,
+ *		and brings the reading end of a pipe where there is input.
  *	held	the plan has a call, an interpreter that starts, and then waits for its
  *		source on a socket of its own (descriptor 3); init never sees the source.
  *		WIRE_GO brings the deadline.
@@ -190,6 +192,8 @@ struct wire_header {
 	uint32_t part;	   /* enum wire_part */
 	uint32_t ops, op_count;
 	uint32_t call; /* offset of a struct wire_call; 0: the box is to be parked */
+	uint32_t room,
+	    room_size; /* parked: where in the memfd the call's block will be */
 	uint32_t hostname;
 	uint32_t filter, filter_count,
 	    filter_plain;	 /* sock_filter array; plain: without notify */

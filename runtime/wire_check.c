@@ -95,9 +95,19 @@ static bool is_call(const struct wire_header *h)
 	       is_string(h, call->workdir);
 }
 
+/* The block, and the room for a call's behind it, are all that there is. */
+static bool fills(const struct wire_header *h, uint64_t size)
+{
+	if (h->room == 0)
+		return h->size == size;
+	return h->size >= sizeof(*h) && h->room >= h->size &&
+	       h->room % _Alignof(struct wire_header) == 0 &&
+	       h->room_size >= sizeof(*h) && (uint64_t)h->room + h->room_size == size;
+}
+
 bool wire_is_sound(const struct wire_header *h, uint64_t size)
 {
-	return size >= sizeof(*h) && h->magic == WIRE_MAGIC && h->size == size &&
+	return size >= sizeof(*h) && h->magic == WIRE_MAGIC && fills(h, size) &&
 	       ends(h) && are_ops(h) && h->part <= WIRE_BOX &&
 	       h->rlimit_count <= WIRE_RLIMITS && (h->call == 0 || is_call(h)) &&
 	       is_string(h, h->hostname) && is_filter(h, h->filter) &&

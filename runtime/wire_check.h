@@ -11,9 +11,10 @@
 
 #include "runtime/wire.h"
 
-/* header: `size` bytes, aligned as its type wants it. True where every count is within
- * its bound and every offset leads to something that lies in the block whole: strings
- * end in it, arrays are aligned. What the strings and numbers mean is not looked at. */
+/* header: `size` bytes with the room behind it, aligned as its type wants it. True where
+ * every count is within its bound and every offset leads to something that lies in the
+ * block whole: strings end in it, arrays are aligned. What the strings and numbers mean
+ * is not looked at. */
 bool wire_is_sound(const struct wire_header *header, uint64_t size);
 
 #endif

@@ -128,6 +128,8 @@ extern const struct seccomp_policy seccomp_policy_strict;
 /* What the init program may do while a program runs under it; native calls alone, and
  * anything else is a kill. All rows are SECCOMP_ALLOW. */
 extern const struct seccomp_table seccomp_init_calls;
+/* What it may do besides while its box is parked. */
+extern const struct seccomp_table seccomp_init_park_calls;
 /* What it may do besides while it traces the program. */
 extern const struct seccomp_table seccomp_init_trace_calls;
 

@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/ioctl.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 
@@ -26,6 +27,7 @@ static const struct seccomp_row rows[] = {
     PASS_IF("futex", "waits until the program is executed", IS(1, FUTEX_WAIT)),
     PASS_IF("futex", "lets it be executed", IS(1, FUTEX_WAKE)),
     PASS_IF("ioctl", "receives denied calls", IS(1, SECCOMP_IOCTL_NOTIF_RECV)),
+    PASS_IF("kill", "lets the process of a parked box go on", IS(1, SIGCONT)),
     PASS_IF("kill", "ends what made one, and all at the end", IS(1, SIGKILL)),
     PASS("ppoll", "waits for whatever happens"),
     PASS("read", "takes the signals that say a child has ended, and requests"),
@@ -45,6 +47,19 @@ static const struct seccomp_row trace_rows[] = {
     PASS("readlinkat", "where does a task work, and what is its descriptor of?"),
 };
 
+/* And these while it waits for a call, and until the call's program goes on. */
+static const struct seccomp_row park_rows[] = {
+    PASS("close", "what it needs no more"),
+    PASS_IF("dup3", "makes a pipe the standard input", IS(1, 0)),
+    PASS("fchdir", "enters the call's working directory"),
+    PASS("openat2", "opens it"),
+    PASS("recvmsg", "takes the call, and a pipe"),
+    PASS("seccomp", "puts itself under the filter above"),
+    PASS_IF("unshare", "keeps its working directory from the program's", IS(0, CLONE_FS)),
+};
+
+const struct seccomp_table seccomp_init_park_calls = {
+    park_rows, sizeof(park_rows) / sizeof(park_rows[0])};
 const struct seccomp_table seccomp_init_trace_calls = {
     trace_rows, sizeof(trace_rows) / sizeof(trace_rows[0])};
 const struct seccomp_table seccomp_init_calls = {rows, sizeof(rows) / sizeof(rows[0])};

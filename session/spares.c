@@ -190,8 +190,10 @@ static bool take_orders(struct spares *spares)
 	bool stop;
 
 	pthread_mutex_lock(&spares->lock);
-	while ((slot = pop(&spares->returned)))
+	while ((slot = pop(&spares->returned))) {
+		box_spare_end(slot->box);
 		push(&spares->graves, slot);
+	}
 	stop = spares->stop;
 	if (spares->want_more && !stop) {
 		spares->want_more = false;

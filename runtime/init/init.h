@@ -122,8 +122,14 @@ void terminal_open(struct init *init);
 struct wire_header *park_map(int fd);
 /* Note where the call lies in a block. */
 void park_adopt(struct init *init, struct wire_header *block);
-/* Where the plan has no call: wait for it. Ends the box where none will come. */
-void park_wait(struct init *init);
+/* Where the plan has no call: do all that needs none, wait for it, and let its program
+ * go. Ends the box where none will come. */
+void park(struct init *init);
+/* Of a box made ahead the caller waits for the report and no longer: let it have the
+ * processor before the kernel takes the box down, until it says that it has done. */
+void park_linger(const struct init *init);
+/* The CPU time of a process, in microseconds. */
+uint64_t park_used(int pid);
 /* Something is on the channel of a box that has its program. Returns 1 where it is to be
  * ended. */
 int park_obey(struct init *init);
@@ -137,10 +143,20 @@ void workload_default_signals(void);
 void workload_place_stdio(struct init *init);
 /* Fork and execute the program; returns once it is executed. Reports and exits if not. */
 void workload_start(struct init *init);
+/* The same in two parts. Fork, and return when the child has stopped, its filter
+ * installed: all that it will do is to execute a program. */
+void workload_prepare(struct init *init);
+/* The call is there: let the child go on with it. */
+void workload_let_go(struct init *init);
+/* The main process has ended. Where it did not execute its program, that is reported, or
+ * left for the library to see, and init exits. */
+void workload_ended(struct init *init);
 
 /* -- guard.c ------------------------------------------------------------------------ */
 /* Hold init itself to the calls of its watch; 0 or -errno. */
 long guard_install(struct init *init);
+/* The same, and the calls that a parked box still needs for its call. */
+long guard_install_parked(struct init *init);
 
 /* -- trace.c ------------------------------------------------------------------------ */
 /* Only where the plan has a place for what is refused. */

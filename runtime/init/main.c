@@ -129,10 +129,11 @@ void init_main(long *stack)
 	lock_capabilities(&init);
 	lock_privileges(&init);
 	terminal_open(&init);
-	if (!init.call)
-		park_wait(&init);
 	workload_place_stdio(&init);
-	workload_start(&init);
+	if (init.call)
+		workload_start(&init);
+	else
+		park(&init);
 	watch_until_end(&init);
 }
 

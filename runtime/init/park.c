@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A box that is made ahead of its call: what the call decides comes over the channel.
- * Until then nothing of it runs (parked), or an interpreter that has no source yet
- * (held).
+ * A box that is made ahead of its call. Until that comes nothing of it runs (parked), or
+ * an interpreter that has no source yet (held).
  */
 #include "runtime/init/init.h"
 
@@ -16,14 +15,14 @@
 
 enum {
 	KERNEL_SIGSET = 8,
-	RIGHTS_MAX = 2, /* the call's block, and a pipe to read */
+	LINGER_NS = 50000000,
 };
 
-/* Descriptors as ancillary data, cmsg(3). */
+/* A descriptor as ancillary data, cmsg(3): a pipe to read. */
 struct rights {
 	size_t length;
 	int level, type;
-	int fds[RIGHTS_MAX];
+	int fd;
 };
 
 struct wire_header *park_map(int fd)
@@ -72,12 +71,16 @@ static int receive(const struct init *init, struct wire_request *request,
 	return 1;
 }
 
-/* How many descriptors came. */
-static size_t count(const struct rights *rights)
+/* What the library has written into the room. */
+static void adopt_room(struct init *init)
 {
-	if (rights->length < offsetof(struct rights, fds))
-		return 0;
-	return (rights->length - offsetof(struct rights, fds)) / sizeof(int);
+	struct wire_header *plan = init->plan, *block;
+
+	block = (struct wire_header *)((char *)plan + plan->room);
+	if (plan->room == 0 || block->size > plan->room_size ||
+	    !wire_is_sound(block, block->size) || !block->call)
+		init_exit(1);
+	park_adopt(init, block);
 }
 
 /* Nobody will see what a box does that was never let go. */
@@ -85,45 +88,74 @@ static void take_call(struct init *init)
 {
 	struct wire_request request = {0, 0, 0};
 	struct rights rights;
-	struct wire_header *block;
 
 	if (!receive(init, &request, &rights))
 		return;
-	if (request.order != WIRE_GO || count(&rights) != 1 + (request.input != 0))
+	if (request.order != WIRE_GO ||
+	    request.input !=
+		(rights.length == offsetof(struct rights, fd) + sizeof(rights.fd)))
 		init_exit(1);
-	block = park_map(rights.fds[0]);
-	if (!block || !block->call)
-		init_exit(1);
-	init->plan->stdin_fd = request.input ? rights.fds[1] : -1;
-	park_adopt(init, block);
+	adopt_room(init);
+	if (!request.input)
+		return;
+	(void)STEP(init, STEP_STDIO, NULL, raw3(SYS_dup3, rights.fd, 0, 0));
+	(void)raw1(SYS_close, rights.fd);
 }
 
-void park_wait(struct init *init)
+static void wait_for_call(struct init *init)
 {
-	struct wire_report report;
-	struct pollfd fds[2];
+	struct pollfd fds[3];
 
-	memset(&report, 0, sizeof(report));
-	report.message = WIRE_PARKED;
-	report_send(init, &report);
 	memset(fds, 0, sizeof(fds));
 	fds[0].fd = init->plan->channel_fd;
 	fds[1].fd = init->plan->caller_fd;
-	fds[0].events = fds[1].events = POLLIN;
+	fds[2].fd = init->signal_fd;
+	fds[0].events = fds[1].events = fds[2].events = POLLIN;
 	while (!init->call) {
-		long r = raw5(SYS_ppoll, fds, 2, NULL, NULL, KERNEL_SIGSET);
+		long r = raw5(SYS_ppoll, fds, 3, NULL, NULL, KERNEL_SIGSET);
 
 		if (r == -EINTR)
 			continue;
-		if (r < 0 || fds[1].revents)
+		/* The caller is gone, or something has ended our only child. */
+		if (r < 0 || fds[1].revents || fds[2].revents)
 			init_exit(1);
 		if (fds[0].revents)
 			take_call(init);
 	}
 }
 
+void park(struct init *init)
+{
+	struct wire_report report;
+
+	workload_prepare(init);
+	init->used_us = park_used(init->main_pid);
+	(void)STEP(init, STEP_GUARD, NULL, guard_install_parked(init));
+	memset(&report, 0, sizeof(report));
+	report.message = WIRE_PARKED;
+	report_send(init, &report);
+	wait_for_call(init);
+	workload_let_go(init);
+}
+
+void park_linger(const struct init *init)
+{
+	struct {
+		int64_t s, ns;
+	} most = {0, LINGER_NS};
+	struct pollfd fds[2];
+
+	if (init->plan->room == 0 && init->plan->source_fd < 0)
+		return;
+	memset(fds, 0, sizeof(fds));
+	fds[0].fd = init->plan->channel_fd;
+	fds[1].fd = init->plan->caller_fd;
+	fds[0].events = fds[1].events = POLLIN;
+	(void)raw5(SYS_ppoll, fds, 2, &most, NULL, KERNEL_SIGSET);
+}
+
 /* The clock of a process's CPU time, as clock_getcpuclockid(3) makes it. */
-static uint64_t process_us(int pid)
+uint64_t park_used(int pid)
 {
 	struct {
 		int64_t s, ns;
@@ -144,7 +176,7 @@ int park_obey(struct init *init)
 		return 1;
 	switch (request.order) {
 	case WIRE_HOLD:
-		init->used_us = init->reaped_us + process_us(init->main_pid);
+		init->used_us = init->reaped_us + park_used(init->main_pid);
 		init->deadline_us = UINT64_MAX;
 		return 0;
 	case WIRE_GO:

@@ -71,6 +71,7 @@ static int reap(struct init *init, long options, int *left)
 	int status = 0, main_status = -1;
 	struct rusage usage;
 
+	memset(&usage, 0, sizeof(usage));
 	init->more = 0;
 	for (int stops = 0; stops < STOPS_AT_ONCE;) {
 		long pid = raw4(SYS_wait4, -1, &status, options | __WALL, &usage);
@@ -97,12 +98,14 @@ static int reap(struct init *init, long options, int *left)
 	return main_status;
 }
 
-static _Noreturn void finish(struct init *init, uint32_t message, int status)
+/* left: 0 where init has no child any more. Then the box has no process any more, since
+ * orphans are init's, and the kernel need not look through all of the host's for one. */
+static _Noreturn void finish(struct init *init, uint32_t message, int status, int left)
 {
 	struct wire_report report;
-	int left = 1;
 
-	(void)raw2(SYS_kill, -1, SIGKILL);
+	if (left)
+		(void)raw2(SYS_kill, -1, SIGKILL);
 	while (left)
 		(void)reap(init, 0, &left);
 	memset(&report, 0, sizeof(report));
@@ -113,6 +116,7 @@ static _Noreturn void finish(struct init *init, uint32_t message, int status)
 	    init->reaped_us > init->used_us ? init->reaped_us - init->used_us : 0;
 	report.largest_kib = init->largest_kib;
 	report_send(init, &report);
+	park_linger(init);
 	init_exit(0);
 }
 
@@ -154,7 +158,7 @@ void watch_until_end(struct init *init)
 		long r;
 
 		if (!time_left(init, &span))
-			finish(init, WIRE_LATE, SIGKILL);
+			finish(init, WIRE_LATE, SIGKILL, 1);
 		if (init->more)
 			span = (struct span){0, 0};
 		fds[2].fd = init->listener_fd;
@@ -170,7 +174,7 @@ void watch_until_end(struct init *init)
 		/* Ended from here, its processes are reaped by us and their CPU time is
 		 * counted. */
 		if (fds[3].revents && park_obey(init))
-			finish(init, WIRE_ENDED, SIGKILL);
+			finish(init, WIRE_ENDED, SIGKILL, 1);
 		if (fds[2].revents & POLLIN)
 			answer(init);
 		else if (fds[2].revents)
@@ -179,7 +183,9 @@ void watch_until_end(struct init *init)
 			continue;
 		(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
 		status = reap(init, WNOHANG, &left);
-		if (status >= 0)
-			finish(init, WIRE_ENDED, status);
+		if (status < 0)
+			continue;
+		workload_ended(init);
+		finish(init, WIRE_ENDED, status, left);
 	}
 }

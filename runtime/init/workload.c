@@ -19,6 +19,8 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
 
 enum {
 	STDIN_RIGHT = 0,
@@ -27,7 +29,17 @@ enum {
 	KERNEL_SIGSET = 8,
 	SIGNALS = 64,
 	PATH_LIMIT = 4096,
+	TURNS_MAX = 1 << 26, /* seconds */
 };
+
+static inline void pause_processor(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
 
 /* What the child left behind in the shared memory. */
 struct outcome {
@@ -36,7 +48,11 @@ struct outcome {
 	uint32_t guarded; /* futex: init is under its filter */
 	uint32_t
 	    busy; /* futex: the kernel clears it when the child has left our memory */
+	uint32_t filtered; /* of a parked box: the child's filter is installed */
+	uint32_t called;   /* and the call is there */
 };
+
+static struct outcome outcome;
 
 void workload_place_stdio(struct init *init)
 {
@@ -194,8 +210,10 @@ static const char *search_of(const struct init *init)
 
 /* It counts as started before it can have done anything: were init killed between the
  * two, a call would seem not to have run, and be made again. */
-static long execute_once(struct init *init, char **argv, char **envp)
+static long execute_once(struct init *init)
 {
+	char **argv = (char **)((char *)init->call_block + init->call->argv);
+	char **envp = (char **)((char *)init->call_block + init->call->envp);
 	uint32_t *started = &init->plan->progress.started;
 	long r;
 
@@ -205,30 +223,51 @@ static long execute_once(struct init *init, char **argv, char **envp)
 	return r;
 }
 
-static _Noreturn void child(struct init *init, struct outcome *outcome)
+static void await_guard(void)
+{
+	while (__atomic_load_n(&outcome.guarded, __ATOMIC_ACQUIRE) == 0)
+		(void)raw4(SYS_futex, &outcome.guarded, FUTEX_WAIT, 0, NULL);
+}
+
+/* Under the filter no call can be made to wait by: the process is stopped here from
+ * outside. Whoever else lets it go on ends it, and the spare with it. */
+static void await_call(void)
+{
+	__atomic_store_n(&outcome.filtered, 1, __ATOMIC_RELEASE);
+	for (uint32_t turns = 0; __atomic_load_n(&outcome.called, __ATOMIC_ACQUIRE) == 0;
+	     turns++) {
+		if (turns == TURNS_MAX)
+			__builtin_trap();
+		pause_processor();
+	}
+}
+
+static _Noreturn void child(struct init *init, void *unused)
 {
 	struct wire_header *plan = init->plan;
-	char **argv = (char **)((char *)init->call_block + init->call->argv);
-	char **envp = (char **)((char *)init->call_block + init->call->envp);
+	bool parked = !init->call;
 	uint64_t none = 0;
 	long r;
 
+	(void)unused;
 	(void)raw0(SYS_setsid);
 	if (plan->terminal)
 		(void)raw3(SYS_ioctl, STDIN_RIGHT, TIOCSCTTY, 0);
 	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
-	while (__atomic_load_n(&outcome->guarded, __ATOMIC_ACQUIRE) == 0)
-		(void)raw4(SYS_futex, &outcome->guarded, FUTEX_WAIT, 0, NULL);
+	if (!parked)
+		await_guard();
 	r = step_begin(init, STEP_SECCOMP);
 	if (r == 0)
 		r = install_filter(init);
+	if (r == 0 && parked)
+		await_call();
 	if (r == 0) {
 		r = step_begin(init, STEP_EXEC);
 		if (r == 0)
-			r = execute_once(init, argv, envp);
+			r = execute_once(init);
 	}
-	outcome->error = -r;
-	outcome->step = plan->progress.step;
+	outcome.error = -r;
+	outcome.step = plan->progress.step;
 	init_exit(127);
 }
 
@@ -241,26 +280,27 @@ static void bind_pointers(struct init *init, uint32_t offset, uint32_t count)
 		at[i] = (uint64_t)(uintptr_t)call_text(init, (uint32_t)at[i]);
 }
 
-/* A child in our memory, on a stack of its own, that tells when it has left it. */
-static long make_child(struct init *init, struct outcome *outcome)
+/* A child in our memory, on a stack of its own, that tells when it has left it. That of a
+ * parked box works where we do, so that we can enter the call's directory for it. */
+static long make_child(struct init *init)
 {
 	static char stack[32768] __attribute__((aligned(16)));
 	struct clone_args args;
-	long pid;
 
 	memset(&args, 0, sizeof(args));
 	args.flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID;
-	args.child_tid = (uint64_t)(uintptr_t)&outcome->busy;
+	if (!init->call)
+		args.flags |= CLONE_FS;
+	args.child_tid = (uint64_t)(uintptr_t)&outcome.busy;
 	args.exit_signal = SIGCHLD;
 	args.stack = (uint64_t)(uintptr_t)stack;
 	args.stack_size = sizeof(stack);
-	outcome->busy = 1;
-	pid = raw_clone3(&args, sizeof(args), (raw_child_fn)child, init, outcome);
-	return pid;
+	outcome.busy = 1;
+	return raw_clone3(&args, sizeof(args), (raw_child_fn)child, init, NULL);
 }
 
 /* The filter of init first; then the child may go on. */
-static void let_go(struct init *init, struct outcome *outcome)
+static void let_go(struct init *init)
 {
 	long r;
 
@@ -274,44 +314,130 @@ static void let_go(struct init *init, struct outcome *outcome)
 	r = guard_install(init);
 	if (r < 0)
 		step_fail(init, STEP_GUARD, -r, NULL);
-	__atomic_store_n(&outcome->guarded, 1, __ATOMIC_RELEASE);
-	(void)raw3(SYS_futex, &outcome->guarded, FUTEX_WAKE, 1);
-	while (__atomic_load_n(&outcome->busy, __ATOMIC_ACQUIRE) != 0)
-		(void)raw4(SYS_futex, &outcome->busy, FUTEX_WAIT, 1, NULL);
+	__atomic_store_n(&outcome.guarded, 1, __ATOMIC_RELEASE);
+	(void)raw3(SYS_futex, &outcome.guarded, FUTEX_WAKE, 1);
+	while (__atomic_load_n(&outcome.busy, __ATOMIC_ACQUIRE) != 0)
+		(void)raw4(SYS_futex, &outcome.busy, FUTEX_WAIT, 1, NULL);
 }
 
-static _Noreturn void refuse(struct init *init, const struct outcome *outcome)
+static _Noreturn void refuse(struct init *init)
 {
 	struct wire_report report;
 
-	if (outcome->step != STEP_EXEC)
-		step_fail(init, outcome->step, outcome->error, NULL);
+	if (outcome.step != STEP_EXEC)
+		step_fail(init, outcome.step, outcome.error, NULL);
 	memset(&report, 0, sizeof(report));
 	report.message = WIRE_NO_PROGRAM;
-	report.error = (int32_t)outcome->error;
+	report.error = (int32_t)outcome.error;
 	report.found = exists(search_of(init),
 			      *(char **)((char *)init->call_block + init->call->argv));
 	report_send(init, &report);
 	init_exit(1);
 }
 
-void workload_start(struct init *init)
+/* What the child needs of the call. */
+static void take_call(struct init *init)
 {
-	static struct outcome outcome;
 	const char *workdir = call_text(init, init->call->workdir);
 
 	bind_pointers(init, init->call->argv, init->call->argc);
 	bind_pointers(init, init->call->envp, init->call->envc);
-	init->listener_fd = -1;
 	(void)STEP(init, STEP_WORKDIR, workdir, enter_workdir(workdir));
-	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init, &outcome));
-	let_go(init, &outcome);
+}
+
+void workload_start(struct init *init)
+{
+	init->listener_fd = -1;
+	take_call(init);
+	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init));
+	let_go(init);
 	if (outcome.step != 0)
-		refuse(init, &outcome);
+		refuse(init);
 	step_time(init, STEP_NONE);
 	/* The streams are the workload's alone now: their end is its end. */
 	for (int fd = STDIN_RIGHT; fd <= STDERR_RIGHT; fd++)
 		(void)raw1(SYS_close, fd);
 	if (init->plan->source_fd >= 0)
 		(void)raw1(SYS_close, SOURCE_RIGHT);
+}
+
+/* -- of a parked box ------------------------------------------------------------------
+ */
+
+/* The child has ended before its time. */
+static _Noreturn void give_up(struct init *init)
+{
+	if (outcome.step != 0)
+		refuse(init);
+	init_exit(1);
+}
+
+static void await_filter(struct init *init)
+{
+	int status = 0;
+
+	while (__atomic_load_n(&outcome.filtered, __ATOMIC_ACQUIRE) == 0) {
+		struct {
+			int64_t s, ns;
+		} nap = {0, 100000};
+
+		if (raw4(SYS_wait4, init->main_pid, &status, WNOHANG, NULL) > 0)
+			give_up(init);
+		(void)raw5(SYS_ppoll, NULL, 0, &nap, NULL, KERNEL_SIGSET);
+	}
+}
+
+static void stop_child(struct init *init)
+{
+	int status = 0;
+	long r;
+
+	(void)STEP(init, STEP_FORK, NULL, raw2(SYS_kill, init->main_pid, SIGSTOP));
+	do {
+		r = raw4(SYS_wait4, init->main_pid, &status, WUNTRACED, NULL);
+	} while (r == -EINTR);
+	if (r < 0 || !WIFSTOPPED(status))
+		give_up(init);
+}
+
+/* Nor is it told of a program that stops, which is nothing to it either. */
+static long hear_of_no_stops(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} action;
+
+	memset(&action, 0, sizeof(action));
+	action.flags = SA_NOCLDSTOP;
+	return raw4(SYS_rt_sigaction, SIGCHLD, &action, NULL, KERNEL_SIGSET);
+}
+
+void workload_prepare(struct init *init)
+{
+	init->listener_fd = -1;
+	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init));
+	(void)STEP(init, STEP_FORK, NULL, hear_of_no_stops());
+	await_filter(init);
+	stop_child(init);
+}
+
+/* Our copies of the streams stay: nobody waits for their end, and it would wake the
+ * caller for nothing. */
+void workload_let_go(struct init *init)
+{
+	take_call(init);
+	(void)STEP(init, STEP_WORKDIR, NULL, raw1(SYS_unshare, CLONE_FS));
+	(void)STEP(init, STEP_GUARD, NULL, guard_install(init));
+	__atomic_store_n(&outcome.called, 1, __ATOMIC_RELEASE);
+	(void)STEP(init, STEP_FORK, NULL, raw2(SYS_kill, init->main_pid, SIGCONT));
+}
+
+/* Killed before it began, it has run nothing: the library makes the call anew. */
+void workload_ended(struct init *init)
+{
+	if (outcome.step != 0 || !init->plan->progress.started)
+		give_up(init);
 }

@@ -56,5 +56,7 @@ bool gen_print_init(void)
 	    "/* Written by seccomp/gen; change seccomp/policy_init.c instead. */\n");
 	return print_filter("init_filter", &seccomp_init_calls, NULL) &&
 	       print_filter("init_trace_filter", &seccomp_init_calls,
-			    &seccomp_init_trace_calls);
+			    &seccomp_init_trace_calls) &&
+	       print_filter("init_park_filter", &seccomp_init_calls,
+			    &seccomp_init_park_calls);
 }

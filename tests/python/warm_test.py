@@ -358,6 +358,47 @@ def killed_spares_lose_no_call(t):
         ended(in_interpreter(box, "print(5)"), stdout="5\n")
 
 
+def stopped():
+    """The processes that wait, stopped, to execute a program."""
+    found = []
+    for pid in descendants(os.getpid()):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[0] == b"T":
+                    found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+@test(timeout=240)
+def waiting_processes_lose_no_call(t):
+    """One that was killed, or let go on by somebody else, runs nothing."""
+    with sandbox(t, prewarm=1, timeout_s=50) as box:
+        for number in (signal.SIGKILL, signal.SIGCONT, signal.SIGKILL, signal.SIGCONT):
+            ready(box, "programs")
+            pids = stopped()
+            equal(len(pids), 1, "processes that wait")
+            os.kill(pids[0], number)
+            ended(box.run(["echo", "1"]), stdout="1\n")
+        ready(box, "programs")
+        pids = stopped()
+        os.kill(pids[0], signal.SIGCONT)
+        if not poll(lambda: not os.path.exists(f"/proc/{pids[0]}"), PATIENCE):
+            raise Failure("a process that nobody called goes on")
+        ended(box.run(["echo", "2"]), stdout="2\n")
+
+
+@test(timeout=120)
+def as_many_arguments_as_a_program_can_take(t):
+    """There is room for them in a spare, few and long or short and many."""
+    with sandbox(t, prewarm=1, timeout_s=50) as box:
+        for words in (["x" * 100_000] * 19, ["x"] * 190_000):
+            ready(box, "programs")
+            r = ended(box.run(["sh", "-c", "echo $#", "0", *words]), stdout=f"{len(words)}\n")
+            equal(r.spare, "program")
+
+
 @test(timeout=240, alone=True)
 def no_call_is_made_twice(t):
     """Killed right after the program has begun, a spare's box is a fault and not made again.

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
@@ -40,6 +41,7 @@ static const struct call calls[] = {
     {SYS_futex, 1, FUTEX_WAIT, FUTEX_REQUEUE},
     {SYS_futex, 1, FUTEX_WAKE, FUTEX_WAKE_OP},
     {SYS_ioctl, 1, SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND},
+    {SYS_kill, 1, SIGCONT, SIGSTOP},
     {SYS_kill, 1, SIGKILL, SIGTERM},
     {SYS_ppoll, -1, 0, 0},
     {SYS_read, -1, 0, 0},
@@ -58,11 +60,25 @@ static const struct call more[] = {
     {SYS_readlinkat, -1, 0, 0},
 };
 
+/* And while its box waits for a call. */
+static const struct call parking[] = {
+    {SYS_close, -1, 0, 0},
+    {SYS_dup3, 1, 0, 3},
+    {SYS_fchdir, -1, 0, 0},
+    {SYS_openat2, -1, 0, 0},
+    {SYS_recvmsg, -1, 0, 0},
+    {SYS_seccomp, -1, 0, 0},
+    {SYS_unshare, 0, CLONE_FS, CLONE_NEWUSER},
+};
+
 static const struct seccomp_program plain = {
     .insns = init_filter, .count = sizeof(init_filter) / sizeof(init_filter[0])};
 static const struct seccomp_program tracing = {.insns = init_trace_filter,
 					       .count = sizeof(init_trace_filter) /
 							sizeof(init_trace_filter[0])};
+static const struct seccomp_program parked = {.insns = init_park_filter,
+					      .count = sizeof(init_park_filter) /
+						       sizeof(init_park_filter[0])};
 
 static uint32_t answer(const struct seccomp_program *program, uint32_t arch, uint32_t nr,
 		       int arg, uint64_t value)
@@ -104,6 +120,16 @@ static void test_the_calls_of_its_watch_pass(void **state)
 	expect_pass(&plain, calls, COUNT(calls));
 	expect_pass(&tracing, calls, COUNT(calls));
 	expect_pass(&tracing, more, COUNT(more));
+	expect_pass(&parked, parking, COUNT(parking));
+	for (size_t i = 0; i < COUNT(calls); i++) {
+		assert_int_equal(
+		    answer(&parked, NATIVE, calls[i].nr, calls[i].arg, calls[i].good),
+		    SECCOMP_RET_ALLOW);
+		if (!is_listed(parking, COUNT(parking), calls[i].nr) && calls[i].arg >= 0)
+			assert_int_equal(answer(&parked, NATIVE, calls[i].nr,
+						calls[i].arg, calls[i].bad),
+					 SECCOMP_RET_KILL_PROCESS);
+	}
 }
 
 static void test_every_other_call_ends_it(void **state)
@@ -117,21 +143,24 @@ static void test_every_other_call_ends_it(void **state)
 		if (!is_listed(more, COUNT(more), nr))
 			assert_int_equal(answer(&tracing, NATIVE, nr, -1, 0),
 					 SECCOMP_RET_KILL_PROCESS);
+		if (!is_listed(parking, COUNT(parking), nr))
+			assert_int_equal(answer(&parked, NATIVE, nr, -1, 0),
+					 SECCOMP_RET_KILL_PROCESS);
 	}
 }
 
 static void test_every_other_numbering_ends_it(void **state)
 {
-	static const struct seccomp_program *const both[] = {&plain, &tracing};
+	static const struct seccomp_program *const all[] = {&plain, &tracing, &parked};
 
 	(void)state;
 	for (uint32_t nr = 0; nr < NUMBERS; nr++) {
-		for (size_t i = 0; i < COUNT(both); i++) {
-			assert_int_equal(answer(both[i], FOREIGN, nr, -1, 0),
+		for (size_t i = 0; i < COUNT(all); i++) {
+			assert_int_equal(answer(all[i], FOREIGN, nr, -1, 0),
 					 SECCOMP_RET_KILL_PROCESS);
-			assert_int_equal(answer(both[i], NATIVE, X32 + nr, -1, 0),
+			assert_int_equal(answer(all[i], NATIVE, X32 + nr, -1, 0),
 					 SECCOMP_RET_KILL_PROCESS);
-			assert_int_equal(answer(both[i], 0, nr, -1, 0),
+			assert_int_equal(answer(all[i], 0, nr, -1, 0),
 					 SECCOMP_RET_KILL_PROCESS);
 		}
 	}
@@ -157,6 +186,7 @@ static void test_every_row_says_why(void **state)
 	(void)state;
 	check_table(&seccomp_init_calls, COUNT(calls));
 	check_table(&seccomp_init_trace_calls, COUNT(more));
+	check_table(&seccomp_init_park_calls, COUNT(parking));
 }
 
 int main(void)
