@@ -118,6 +118,8 @@ static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
 	for (; argv[count] && count < sizeof(words) / sizeof(words[0]) - 1; count++)
 		words[count] = strcmp(argv[count], "@") == 0 ? name : argv[count];
 	words[count] = NULL;
+	if (count == 0)
+		return -1;
 	return posix_spawnp(&pid, words[0], actions, NULL, words, environ) == 0 ? pid
 										: -1;
 }

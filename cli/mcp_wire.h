@@ -23,7 +23,8 @@ struct mcp_wire {
 	bool ended;    /* end of the input */
 	pthread_mutex_t lock;
 	bool broken; /* nothing more can be written; under lock */
-	int error;   /* of the write that failed, but for a reader who left: positive, or 0 */
+	int error; /* of the write that failed, but for a reader who left: positive, or 0
+		    */
 };
 
 /* What a line was. */
