@@ -77,9 +77,9 @@ static int check_links(struct cli_settings *settings, const char *const *places,
 int cli_reach_check(struct cli_settings *settings, struct husk_error *err)
 {
 	const struct cli_environment_file *file = NULL;
-	const char *const *places;
+	const char *const *places = NULL;
 
-	if (cli_reach_places(settings, &places, err) < 0)
+	if (cli_reach_places(settings, &places, err) < 0 || !places)
 		return err->code;
 	if (places[0] && (check_links(settings, places, err) < 0 ||
 			  cli_config_guard(settings, places, err) < 0))
