@@ -135,7 +135,15 @@ static const char *namespace_remedy(const struct probe_facts *facts, int error)
 		       "ordinary user, or give the container around us a range of ids";
 	if (apparmor_binds(facts, error))
 		return apparmor;
-	return error == EPERM || error == EACCES ? refused(facts) : NULL;
+	if (error != EPERM && error != EACCES)
+		return NULL;
+	around = refused(facts);
+	/* A chroot whose top is a mount looks like any other root. */
+	return around || facts->ordinary
+		   ? around
+		   : "the kernel does not say why; most often this program is in a "
+		     "chroot, where no user namespace can be made: run it outside, or "
+		     "enter the directory with pivot_root instead";
 }
 
 static const char *mount_remedy(const struct probe_facts *facts, uint32_t step, int error)

@@ -156,12 +156,18 @@ def user_namespaces_are_switched_off(t):
         try:
             path.write_text(value)
             done = t.run(words, env=env, cwd="/")
+            doctor = t.run([*words[:4], t.command, "doctor", "--json"], env=env, cwd="/")
         finally:
             path.write_text(before)
         equal((done.status, done.out), (125, ""), name)
-        contains(done.err, path.name)
+        remedy = f"sysctl -w {path.parent.name}.{path.name}="
+        contains(done.err, remedy)
         contains(done.err, "hint: ")
-        tried.append(name)
+        equal(doctor.status, 1, name)
+        check(any(remedy in (probe["remedy"] or "") for probe in doctor.json["probes"]
+                  if probe["state"] == "missing"), f"{name}: {doctor.out}")
+        tried.append(path.name)
+    print("# tried:", *tried)
     check(len(tried) >= 2, f"only {tried}")
 
 

@@ -40,8 +40,10 @@ MEMORY = {
                          "libc.shmat.restype = ctypes.c_void_p\nfor _ in range(200):\n"
                          "    at = libc.shmat(libc.shmget(0, 16 << 20, 0o1600), None, 0)\n"
                          "    ctypes.memset(at, 1, 16 << 20)",
-    "shared mappings": "import mmap\nm = mmap.mmap(-1, 2 << 30)\n"
-                       "for at in range(0, 2 << 30, 4096): m[at] = 1",
+    # In pieces: one of more than the machine has is refused at once.
+    "shared mappings": "import mmap\nhold = []\nfor _ in range(64):\n"
+                       "    m = mmap.mmap(-1, 32 << 20); hold.append(m)\n"
+                       "    for at in range(0, 32 << 20, 4096): m[at] = 1",
     "many processes": "import os, time\nfor _ in range(20):\n    if os.fork() == 0:\n"
                       "        b = bytearray(20 << 20)\n        b[::4096] = b'x' * 5120\n"
                       "        time.sleep(2); os._exit(0)\nfor _ in range(20): os.wait()\n"

@@ -140,6 +140,11 @@ static void initramfs_and_chroot(void **state)
 	break_probe(view, PROBE_USER, STEP_CLONE, EPERM);
 	expect(view, "user-namespace", HUSK_PROBE_MISSING, "not permitted", "chroot");
 	expect(view, "container", HUSK_PROBE_MISSING, "this is a chroot", NULL);
+	/* One whose top is a mount is not seen. */
+	view->facts.chrooted = false;
+	view->facts.ordinary = false;
+	expect(view, "user-namespace", HUSK_PROBE_MISSING, "not permitted",
+	       "most often this program is in a chroot");
 }
 
 static void id_maps(void **state)
