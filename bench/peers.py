@@ -7,6 +7,7 @@ has a system call filter, a deadline, or anybody who looks at what the program w
 """
 import json
 import os
+import resource
 import shutil
 
 LINKS = ("bin", "lib", "lib64", "sbin")
@@ -97,11 +98,22 @@ def _oci(name, place, workspace, program):
             bundle(place, workspace, program), "@"]
 
 
+def _podman():
+    """crun refuses hosts that have cgroups of both versions, and podman raises limits to what
+    an unprivileged caller may not have."""
+    runtime = ["--runtime", "runc"] if shutil.which("runc") else []
+    own = [f"--ulimit={name}={hard}:{hard}"
+           for name, limit in (("nofile", resource.RLIMIT_NOFILE),
+                               ("nproc", resource.RLIMIT_NPROC))
+           if (hard := resource.getrlimit(limit)[1]) != resource.RLIM_INFINITY]
+    return [*runtime, "run", *own]
+
+
 def _engine(name, place, workspace, program):
     # docker runs images alone: one that has been pulled.
     where = (["--rootfs", _rootfs(place)] if name == "podman" else
              [os.environ.get("BENCH_DOCKER_IMAGE", "debian:stable-slim")])
-    return [name, "run", "--rm", "--network", "none", "-v", "/usr:/usr:ro",
+    return [name, *(_podman() if name == "podman" else ["run"]), "--rm", "--network", "none", "-v", "/usr:/usr:ro",
             "-v", f"{workspace}:/workspace", "-w", "/workspace", *where, program]
 
 
