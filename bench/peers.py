@@ -7,7 +7,6 @@ has a system call filter, a deadline, or anybody who looks at what the program w
 """
 import json
 import os
-import resource
 import shutil
 
 LINKS = ("bin", "lib", "lib64", "sbin")
@@ -102,10 +101,7 @@ def _podman():
     """crun refuses hosts that have cgroups of both versions, and podman raises limits to what
     an unprivileged caller may not have."""
     runtime = ["--runtime", "runc"] if shutil.which("runc") else []
-    own = [f"--ulimit={name}={hard}:{hard}"
-           for name, limit in (("nofile", resource.RLIMIT_NOFILE),
-                               ("nproc", resource.RLIMIT_NPROC))
-           if (hard := resource.getrlimit(limit)[1]) != resource.RLIM_INFINITY]
+    own = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"]
     return [*runtime, "run", *own]
 
 
