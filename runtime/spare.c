@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "runtime/places.h"
 #include "runtime/run.h"
 #include "runtime/template.h"
 
@@ -91,7 +92,7 @@ int box_park(const struct box_spec *spec, const struct box_hold *hold,
 	if (!spare)
 		return error_oom(err, "spare box");
 	spare->held = hold != NULL;
-	spare->stamp = host_views_stamp(spec->views);
+	spare->stamp = places_stamp(spec);
 	spare->said = BUFFER_INIT(SAID_MAX);
 	fill_call(&spare->call, hold);
 	spare->run = run_new(spec, &spare->call, &spare->outcome);
@@ -225,8 +226,7 @@ bool box_spare_alive(const struct box_spare *spare)
 			       {.fd = spare->run->source, .events = POLLIN},
 			       {.fd = spare->run->shim_fd, .events = POLLIN}};
 
-	return spare->stamp == host_views_stamp(spare->run->spec->views) &&
-	       poll(fds, 3, 0) == 0;
+	return spare->stamp == places_stamp(spare->run->spec) && poll(fds, 3, 0) == 0;
 }
 
 static int send_call(struct run *run)

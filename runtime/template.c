@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "runtime/places.h"
 #include "runtime/run.h"
 
 enum {
@@ -162,7 +163,7 @@ static bool lock(struct box_template *template)
 static void make_unlocked(const struct box_spec *spec, const struct box_call *first)
 {
 	struct box_template *template = spec->template;
-	uint64_t stamp = host_views_stamp(spec->views);
+	uint64_t stamp = places_stamp(spec);
 	int fds[NAMESPACES] = {-1, -1}, r;
 
 	template->state = STATE_MAKING;
@@ -184,8 +185,7 @@ static void refresh(const struct box_spec *spec, const struct box_call *first)
 {
 	struct box_template *template = spec->template;
 
-	if (template->state == STATE_READY &&
-	    template->stamp != host_views_stamp(spec->views))
+	if (template->state == STATE_READY && template->stamp != places_stamp(spec))
 		drop(template, STATE_NONE);
 	if (template->state == STATE_NONE && template->boxes > 0)
 		make_unlocked(spec, first);

@@ -3,13 +3,14 @@
 what no other box can change."""
 
 import os
+import subprocess
 import threading
 
 import husk
 import index
 from boxes import ended, module, program, raised, sandbox, settings
 from harness import check, contains, equal, test
-from harness.survivors import processes_with, wait_gone
+from harness.survivors import poll, processes_with, wait_gone
 
 READ = "import pkg; print(pkg.VERSION)"
 
@@ -334,21 +335,49 @@ def link_in_the_place_of_deps_is_refused(t):
 
 @test
 def swap_by_a_session_without_the_setting_is_not_followed(t):
-    """What is mounted is the pinned directory, or the box is not started."""
+    """What is mounted is the pinned directory, or the box is not started. Also where its
+    mounts were made before the swap, for the boxes of several calls or of the next one."""
     setup = "echo 'V = 1' >.deps/pkg.py"
-    place = t.tmp / "w"
-    with sandbox(t, workspace=place, setup=setup, deps_readonly=True) as box, \
-            sandbox(t, workspace=place) as other:
-        for swap in ("mv .deps old; mkdir .deps; echo 'V = 666' >.deps/pkg.py",
-                     "rm -rf .deps; ln -s fake .deps; mkdir -p fake; "
-                     "echo 'V = 666' >fake/pkg.py",
-                     "rm -rf .deps"):
-            ended(other.run(["sh", "-c", swap]))
-            r = box.run_code("import pkg; print(pkg.V)")
-            if r.fault is None:
-                equal(r.stdout, "1\n")
-            else:
-                equal(r.fault.type, "startup_failed")
+    swaps = ("mv .deps old; mkdir .deps; echo 'V = 666' >.deps/pkg.py",
+             "rm -rf .deps; ln -s fake .deps; mkdir -p fake; echo 'V = 666' >fake/pkg.py",
+             "rm -rf .deps; mkdir .deps; echo 'V = 666' >.deps/pkg.py",
+             "rm -rf .deps")
+    for prewarm, calls in ((0, 0), (0, 3), (1, 0), (1, 3)):
+        place = t.tmp / f"w{prewarm}{calls}"
+        with sandbox(t, workspace=place, setup=setup, deps_readonly=True,
+                     prewarm=prewarm) as box, sandbox(t, workspace=place) as other:
+            for _ in range(calls):
+                equal(box.run_code("import pkg; print(pkg.V)").stdout, "1\n")
+            poll(lambda box=box, prewarm=prewarm: box.spares.programs +
+                 box.spares.interpreters >= prewarm, 60)
+            for swap in swaps:
+                ended(other.run(["sh", "-c", swap]))
+                r = box.run_code("import pkg; print(pkg.V)")
+                if r.fault is None:
+                    equal(r.stdout, "1\n")
+                else:
+                    equal(r.fault.type, "startup_failed")
+
+
+@test(timeout=120)
+def mounts_in_the_workspace_stay_where_they_are(t):
+    """Whoever renames or replaces the directory below one, out here or in another box."""
+    data = t.tmp / "data"
+    data.mkdir()
+    (data / "file").write_text("mine\n")
+    for prewarm in (0, 1):
+        place = t.tmp / f"w{prewarm}"
+        (place / "in/it").mkdir(parents=True)
+        with sandbox(t, workspace=place, prewarm=prewarm,
+                     mounts={data: "/workspace/in/it"}) as box:
+            for swap in (None, "mv in/it in/old; mkdir in/it", "mv in old; mkdir -p in/it",
+                         "rmdir in/it; mkdir in/it"):
+                for _ in range(3):
+                    ended(box.run(["cat", "in/it/file"]), stdout="mine\n")
+                poll(lambda box=box, prewarm=prewarm: box.spares.programs >= prewarm, 60)
+                if swap:
+                    subprocess.run(["sh", "-c", swap], cwd=place, check=True)
+                    ended(box.run(["cat", "in/it/file"]), stdout="mine\n")
 
 
 @test(timeout=120)
