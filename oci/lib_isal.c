@@ -8,6 +8,7 @@ static struct lib_isal table;
 static const struct library_symbol symbols[] = {
     LIBRARY_SYMBOL(struct lib_isal, init, isal_inflate_init),
     LIBRARY_SYMBOL(struct lib_isal, reset, isal_inflate_reset),
+    LIBRARY_SYMBOL(struct lib_isal, read_header, isal_read_gzip_header),
     LIBRARY_SYMBOL(struct lib_isal, inflate, isal_inflate),
 };
 

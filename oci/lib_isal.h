@@ -13,6 +13,7 @@
 struct lib_isal {
 	typeof(isal_inflate_init) *init;
 	typeof(isal_inflate_reset) *reset;
+	typeof(isal_read_gzip_header) *read_header;
 	typeof(isal_inflate) *inflate;
 };
 

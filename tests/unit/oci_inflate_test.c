@@ -158,25 +158,33 @@ static void several_members_and_frames(void **state)
 	buffer_deinit(&out);
 }
 
-/* name, comment, extra field, header checksum: what gzip may say in front. */
-static void a_gzip_header_with_everything(void **state)
+/* What gzip may say in front: extra field, name, comment, checksum of the header. */
+static void put_long_header(struct buffer *to)
 {
-	static const char head[] = "\x1f\x8b\x08\x1c\0\0\0\0\0\x03"
+	static const char head[] = "\x1f\x8b\x08\x1e\0\0\0\0\0\x03"
 				   "\x06\0XX\x02\0ab"
-				   "name\0comment";
-	struct buffer whole = TAPE_INIT, packed = TAPE_INIT, out = TAPE_INIT;
-	(void)state;
+				   "name\0comment\0"
+				   "\x1a\xf6";
+	struct buffer whole = TAPE_INIT;
 
 	pack_gzip(&whole, "content", 7);
-	tape_bytes(&packed, head, sizeof(head));
-	tape_bytes(&packed, whole.data + 10, whole.size - 10);
+	tape_bytes(to, head, sizeof(head) - 1);
+	tape_bytes(to, whole.data + 10, whole.size - 10);
+	buffer_deinit(&whole);
+}
+
+static void a_gzip_header_with_everything(void **state)
+{
+	struct buffer packed = TAPE_INIT, out = TAPE_INIT;
+	(void)state;
+
+	put_long_header(&packed);
 	for (size_t piece = 0; piece < 8; piece++) {
 		assert_int_equal(unpack(&packed, piece, 64, COMPRESSION_GZIP, 0, &out),
 				 0);
 		assert_int_equal(out.size, 7);
 		assert_memory_equal(out.data, "content", 7);
 	}
-	buffer_deinit(&whole);
 	buffer_deinit(&packed);
 	buffer_deinit(&out);
 }
@@ -472,6 +480,57 @@ static void both_gzip_libraries_agree(void **state)
 	buffer_deinit(&packed);
 }
 
+/* All of it in two parts, cut at `cut`, into out; the last step. */
+static enum inflate_step in_two(const struct inflate_codec *codec,
+				const struct buffer *packed, size_t cut, char *out)
+{
+	struct inflate_window window = {.out = (unsigned char *)out, .out_size = 64};
+	enum inflate_step result;
+	const char *reason = NULL;
+	void *state = NULL;
+
+	assert_int_equal(codec->begin(&state, "it", &error), 0);
+	codec->again(state);
+	window.in = (unsigned char *)packed->data;
+	window.in_size = cut;
+	result = codec->step(state, &window, &reason);
+	if (result == INFLATE_MORE) {
+		assert_int_equal(window.in_size, 0);
+		window.in_size = packed->size - cut;
+		result = codec->step(state, &window, &reason);
+	}
+	codec->end(state);
+	return result;
+}
+
+static void a_gzip_header_may_be_cut_anywhere(void **state)
+{
+	const struct inflate_codec *const codecs[] = {&inflate_isal, &inflate_zlib};
+	struct buffer packed = TAPE_INIT;
+	(void)state;
+
+	put_long_header(&packed);
+	for (size_t i = 0; i < 2; i++) {
+		void *probe = NULL;
+
+		if (codecs[i]->begin(&probe, "it", &error) < 0)
+			continue; /* not installed */
+		codecs[i]->end(probe);
+		for (size_t cut = 1; cut < packed.size; cut++) {
+			char out[64] = "";
+
+			assert_int_equal(in_two(codecs[i], &packed, cut, out),
+					 INFLATE_END);
+			assert_string_equal(out, "content");
+			packed.data[20] ^= 1; /* of the name; the checksum tells */
+			assert_int_equal(in_two(codecs[i], &packed, cut, out),
+					 INFLATE_BAD);
+			packed.data[20] ^= 1;
+		}
+	}
+	buffer_deinit(&packed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +548,7 @@ int main(void)
 	    cmocka_unit_test(frames_that_grow_keep_no_memory),
 	    cmocka_unit_test(a_source_that_fails_is_what_is_reported),
 	    cmocka_unit_test(both_gzip_libraries_agree),
+	    cmocka_unit_test(a_gzip_header_may_be_cut_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
