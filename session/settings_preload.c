@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "session/settings.h"
 
 enum {
@@ -67,19 +68,51 @@ static int check_list(const struct husk_options *options, size_t *ret_count,
 	return r;
 }
 
+static int copy_list(const char *const *list, size_t count, struct settings *settings,
+		     struct husk_error *err)
+{
+	settings->preload = calloc(count + 1, sizeof(*settings->preload));
+	for (size_t i = 0; settings->preload && i < count; i++) {
+		settings->preload[i] = strdup(list[i]);
+		if (!settings->preload[i])
+			return error_oom(err, "preload");
+	}
+	return settings->preload ? 0 : error_oom(err, "preload");
+}
+
+/* Tests only: HUSK_TEST_PRELOAD, names parted by commas, is for the interpreters of
+ * sessions that keep spares because of HUSK_TEST_PREWARM alone. */
+static int take_from_test(const struct husk_options *options, struct settings *settings,
+			  struct husk_error *err)
+{
+#ifdef HUSK_TEST_HOOKS
+	const char *text = options->prewarm == 0 && secure_getenv("HUSK_TEST_PREWARM")
+			       ? secure_getenv("HUSK_TEST_PRELOAD")
+			       : NULL;
+	CLEANUP_FREE char *words = text ? strdup(text) : NULL;
+	const char *list[MODULES_MAX];
+	size_t count = 0;
+	char *rest = words, *word;
+
+	while (words && count < MODULES_MAX && (word = strsep(&rest, ",")))
+		list[count++] = word;
+	return count > 0 ? copy_list(list, count, settings, err) : 0;
+#else
+	(void)options;
+	(void)settings;
+	(void)err;
+	return 0;
+#endif
+}
+
 int settings_preload(const struct husk_options *options, struct settings *settings,
 		     struct husk_error *err)
 {
 	size_t count = 0;
 	int r = options->preload ? check_list(options, &count, err) : 0;
 
-	if (r < 0 || count == 0)
+	if (r < 0)
 		return r;
-	settings->preload = calloc(count + 1, sizeof(*settings->preload));
-	for (size_t i = 0; settings->preload && i < count; i++) {
-		settings->preload[i] = strdup(options->preload[i]);
-		if (!settings->preload[i])
-			return error_oom(err, "preload");
-	}
-	return settings->preload ? 0 : error_oom(err, "preload");
+	return count > 0 ? copy_list(options->preload, count, settings, err)
+			 : take_from_test(options, settings, err);
 }

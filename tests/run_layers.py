@@ -10,6 +10,8 @@ import pathlib
 LINTS = ("includes", "sizes", "banned", "texts", "scripts", "cases", "headers", "symbols",
          "format", "analyse", "selftest")
 WHO_ALL = ("root", "user", "userns")
+# Of C and of Python, with threads and without, and with much below them.
+PRELOADED = "json,decimal,asyncio"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,9 +55,10 @@ def layers(root):
     found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15))
     found.append(Layer("vm", ("hooks",), (
         Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
-    more = [in_spares("python", "root"), in_spares("integration", "root"),
-            in_spares("integration", "user"),
-            unit(root, "coverage"), suite("integration", "coverage", "root"),
+    more = [in_spares(name, who, modules) for modules in ("", PRELOADED)
+            for name in ("python", "integration", "hostile", "images")
+            for who in ("root", "user")]
+    more += [unit(root, "coverage"), suite("integration", "coverage", "root"),
             unit(root, "tsan"), suite("integration", "tsan", "root"),
             suite("fault", "asan", "root")]
     more += [dataclasses.replace(suite("suites", "release", who), minutes=360)
@@ -86,11 +89,14 @@ def suite(name, variant, who):
     return Layer(title, (variant,), (Program("run", argv),), 20)
 
 
-def in_spares(name, who):
-    """A suite whose programs know nothing of spares, with every call in one."""
-    argv = ("/usr/bin/env", "HUSK_TEST_PREWARM=2", f"tests/{name}/run", "--as", who,
+def in_spares(name, who, modules):
+    """A suite whose programs know nothing of spares, with every call in one; where there are
+    modules, every interpreter that waits has imported them."""
+    words = (f"HUSK_TEST_PRELOAD={modules}",) if modules else ()
+    argv = ("/usr/bin/env", "HUSK_TEST_PREWARM=2", *words, f"tests/{name}/run", "--as", who,
             "--build", out("hooks"))
-    return Layer(f"{name}-spares-{who}", ("hooks",), (Program("run", argv),), 25)
+    title = f"{name}-{'preload' if modules else 'spares'}-{who}"
+    return Layer(title, ("hooks",), (Program("run", argv),), 40)
 
 
 def select(every, words):

@@ -43,6 +43,7 @@ help:
 	'make layers          list the layers' \
 	'make lint            the checks of the source alone' \
 	'make format          lay out the C files as .clang-format says' \
+	'make spares          suites with every call in a box made ahead of it; SUITES="NAME..."' \
 	'make programs        real programs and their own tests under both filters, hours' \
 	'make fuzz            every fuzz target for FUZZ_SECONDS (60); FUZZ="NAME..." for some' \
 	'make crash           callers killed at KILLS (1000) random instants, as root and as a user' \
@@ -86,6 +87,13 @@ check: deps
 	@/usr/bin/python3 tests/run $(LAYERS)
 check-%: deps
 	@/usr/bin/python3 tests/run $*
+
+# The suites once more with every call in a box that was made ahead of it.
+SUITES ?= python integration hostile images
+.PHONY: spares
+spares: deps
+	@/usr/bin/python3 tests/run $(foreach how,spares preload,\
+		$(foreach suite,$(SUITES),$(suite)-$(how)-root $(suite)-$(how)-user))
 lint: deps
 	@/usr/bin/python3 tests/run lint
 layers:
