@@ -11,6 +11,10 @@
  *	start spawn N PROGRAM [ARG...]
  *		posix_spawn and wait: commands and peers. Their output is discarded.
  *
+ *	start rested N PROGRAM [ARG...]
+ *		the same, each after a rest, as warm calls begin: what a busy loop keeps
+ *in the processor's caches is gone by then
+ *
  *	start crowd N WIDTH PROGRAM [ARG...]
  *		WIDTH of them at once; one line: the time until all have ended
  *
@@ -32,6 +36,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,8 +129,10 @@ static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
 										: -1;
 }
 
+static const struct timespec rest = {.tv_nsec = 10000000};
+
 /* width at once, each turn until the last has ended. */
-static int run_spawn(int n, int width, char **argv)
+static int run_spawn(int n, int width, bool rested, char **argv)
 {
 	posix_spawn_file_actions_t actions;
 	int failed = 0;
@@ -134,9 +141,12 @@ static int run_spawn(int n, int width, char **argv)
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
 					 0);
 	for (int i = 0; i < n && !failed; i++) {
-		double begin = now_us();
 		int status, started = 0;
+		double begin;
 
+		if (rested)
+			nanosleep(&rest, NULL);
+		begin = now_us();
 		while (started < width && spawn(argv, &actions) > 0)
 			started++;
 		failed = started < width;
@@ -187,8 +197,7 @@ static int call(struct job *job)
 /* Until all spares are there, and the machine has come to rest. */
 static void await_spares(const struct job *job)
 {
-	static const struct timespec nap = {.tv_nsec = 2000000},
-				     rest = {.tv_nsec = 10000000};
+	static const struct timespec nap = {.tv_nsec = 2000000};
 	struct husk_spares spares = {.size = sizeof(spares)};
 
 	if (job->prewarm == 0)
@@ -320,9 +329,11 @@ int main(int argc, char **argv)
 	if (n > 0 && argc == 6 && strcmp(argv[1], "steps") == 0)
 		return run_steps(n, argv + 3);
 	if (n > 0 && strcmp(argv[1], "spawn") == 0)
-		return run_spawn(n, 1, argv + 3);
+		return run_spawn(n, 1, false, argv + 3);
+	if (n > 0 && strcmp(argv[1], "rested") == 0)
+		return run_spawn(n, 1, true, argv + 3);
 	if (n > 0 && argc > 4 && strcmp(argv[1], "crowd") == 0)
-		return run_spawn(n, (int)strtol(argv[3], NULL, 10), argv + 4);
+		return run_spawn(n, (int)strtol(argv[3], NULL, 10), false, argv + 4);
 	if (n > 0 && argc == 5 && strcmp(argv[1], "box") == 0)
 		return run_box(n, argv[3], argv[4]);
 	fprintf(stderr, "usage: see the top of bench/start.c\n");
