@@ -136,7 +136,9 @@ struct box_call {
 	uint16_t rows, columns;
 	int resize_fd; /* struct box_size values come here; -1: none */
 	int (*on_output)(void *user, int stream, const void *data, size_t size);
-	void *user;
+	/* Called when a signal interrupts the wait, and now and then; not 0: stop. */
+	int (*on_wait)(void *user);
+	void *user; /* of both */
 	/* Called once while the kernel makes the box's namespaces, for what is short and
 	 * needs no box; or NULL. */
 	void (*meanwhile)(void *user);

@@ -41,6 +41,7 @@ enum {
 	DRAIN = 1 << 20,    /* reads at the end: all that the pipe holds */
 	ASK_MS = 300,	    /* how long init may take to end the box by itself */
 	KILL_RETRY_MS = 50, /* between two attempts to end a box that does not die */
+	LOOK_US = 50000,    /* between two calls of on_wait */
 };
 
 static void kill_init(const struct run *run)
@@ -216,6 +217,34 @@ static int timeout_left(const struct run *run, struct timespec *ret)
 	return left > 0;
 }
 
+/* Not longer than until on_wait is due. */
+static void shorten_to_look(const struct run *run, uint64_t look_at,
+			    struct timespec *left)
+{
+	uint64_t now = run_clock(), wait = look_at > now ? look_at - now : 0;
+
+	if (!run->call->on_wait ||
+	    (uint64_t)left->tv_sec * 1000000 + (uint64_t)left->tv_nsec / 1000 <= wait)
+		return;
+	left->tv_sec = 0;
+	left->tv_nsec = (long)wait * 1000;
+}
+
+/* The caller's own look at what happened meanwhile. A signal that comes between the last
+ * look and the wait interrupts nothing: hence the clock. */
+static bool caller_stops(const struct run *run, bool interrupted, uint64_t *look_at)
+{
+	uint64_t now;
+
+	if (!run->call->on_wait)
+		return false;
+	now = run_clock();
+	if (!interrupted && now < *look_at)
+		return false;
+	*look_at = now + LOOK_US;
+	return run->call->on_wait(run->call->user) != 0;
+}
+
 static void serve_streams(struct streams *streams, const struct pollfd *fds)
 {
 	struct run *run = streams->run;
@@ -236,6 +265,7 @@ static void serve_streams(struct streams *streams, const struct pollfd *fds)
 static bool watch(struct run *run, struct streams *streams)
 {
 	struct pollfd fds[WATCH_COUNT];
+	uint64_t look_at = run->begin_us + LOOK_US;
 	struct timespec left;
 
 	for (;;) {
@@ -251,8 +281,13 @@ static bool watch(struct run *run, struct streams *streams)
 		}
 		streams_retype(streams);
 		streams_shorten(streams, &left);
+		shorten_to_look(run, look_at, &left);
 		set_watch(fds, run, streams);
 		r = ppoll(fds, WATCH_COUNT, &left, NULL);
+		if (caller_stops(run, r < 0, &look_at)) {
+			run->outcome->end = BOX_CANCELLED;
+			return true;
+		}
 		if (r <= 0)
 			continue;
 		if (fds[WATCH_CHANNEL].revents) {

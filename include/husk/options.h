@@ -128,6 +128,14 @@ enum husk_stream { HUSK_STDOUT = 1, HUSK_STDERR = 2 };
  */
 typedef int (*husk_output_fn)(void *user, int stream, const void *data, size_t size);
 
+/**
+ * Called on the thread that called husk_session_run while that waits for the box: when a
+ * signal handler has interrupted the wait, and every 50 ms. It is for languages that
+ * note a signal in the handler and act on it later. Return 0 to go on waiting; any other
+ * value cancels the box. The session must not be closed in it.
+ */
+typedef int (*husk_wait_fn)(void *user);
+
 /** Stops running calls; made by husk_cancel_new (husk/session.h). */
 typedef struct husk_cancel husk_cancel;
 
@@ -148,7 +156,7 @@ struct husk_call {
 	    *stdin_data; /**< for HUSK_STDIN_DATA; must stay valid during the call */
 	size_t stdin_size;
 	husk_output_fn on_output; /**< NULL: none */
-	void *user;		  /**< handed to on_output */
+	void *user;		  /**< handed to on_output and on_wait */
 	husk_cancel
 	    *cancel; /**< NULL: the call cannot be cancelled; stays the caller's */
 	const char *workdir; /**< working directory of this call; NULL: the session's */
@@ -165,6 +173,7 @@ struct husk_call {
 				  * what was refused (husk_result_denial_count). The box
 				  * is as confined as ever and up to twenty times slower,
 				  * and nothing in it can be traced by another program */
+	husk_wait_fn on_wait;	 /**< NULL: none */
 };
 
 /** Declare a struct husk_options called name: zeroed, size set. */

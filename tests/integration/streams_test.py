@@ -236,6 +236,21 @@ def a_callback_can_stop_the_box(t):
 
 
 @test
+def the_caller_may_look_up_while_it_waits(t):
+    """on_wait comes now and then, also while a stream never rests, and may stop the box."""
+    with Session(t) as s:
+        answer = s.call("sleep", "0.5", look=True)
+        ended(answer["result"])
+        check(2 <= answer["looks"] <= 20, f"{answer['looks']} looks in half a second")
+        equal(s.call("true")["looks"], 0)
+        for script in (f"exec sleep {t.marker}", f"yes & exec sleep {t.marker}"):
+            answer = s.call("sh", "-c", script, look=True, last_look=3)
+            equal((answer["result"]["fault"]["type"], answer["looks"]), ("cancelled", 3))
+            equal(processes_with(t.marker), [])
+        ended(s.run("true"))
+
+
+@test
 def cancelled_from_another_thread(t):
     with Session(t) as s:
         result = s.sh(f"echo begun; sleep {t.marker}", cancel_after_ms=300)

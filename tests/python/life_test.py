@@ -200,6 +200,76 @@ def handler_that_raises_nothing_disturbs_nothing(t):
         check(seen, "no handler ran while the box did")
 
 
+@test(needs=("no-spares",))
+def handlers_run_where_the_box_is_waited_for(t):
+    """No thread is made for a call on the main thread; handlers may use the sandbox."""
+    with sandbox(t) as box:
+        seen = []
+
+        def handler(*_):
+            seen.append((len(os.listdir("/proc/self/task")), box.run(["echo", "in"]).stdout))
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        ended(box.run(["sh", "-c", "sleep 1; echo done"]), stdout="done\n")
+        equal(seen, [(1, "in\n")])
+
+
+@test
+def many_signals_during_many_calls(t):
+    """Whatever of a call they interrupt; with output functions and without."""
+    with sandbox(t) as box:
+        seen, pieces = [], []
+        signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        try:
+            for n in range(40):
+                ended(box.run(["echo", str(n)]), stdout=f"{n}\n")
+                box.run(["echo", str(n)], on_stdout=pieces.append)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        check(seen, "no handler ran")
+        equal(b"".join(pieces).split(), [str(n).encode() for n in range(40)])
+
+
+@test
+def handler_that_closes_the_sandbox(t):
+    status, out, err = interrupted(t, OPEN + f"""
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: box.close())
+print(box.run(["sleep", "{t.marker}"]).fault.type)
+try:
+    box.run(["true"])
+except husk.SandboxError as error:
+    print(error)
+""", how=signal.SIGUSR1)
+    contains(out, "cancelled")
+    contains(out, "is not open")
+    equal((status, err), (0, ""))
+    is_gone(out)
+
+
+@test
+def exception_between_two_calls_of_the_handler(t):
+    """An interrupt that comes before the wait has begun is seen soon after: the alarm is
+    set for many moments of the start."""
+    with sandbox(t, timeout_s=50) as box:
+        class Late(Exception):
+            pass
+
+        def handler(*_):
+            raise Late()
+        signal.signal(signal.SIGALRM, handler)
+        for n in range(1, 30):
+            begin = time.monotonic()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, n / 10000)
+                box.run(["sleep", "49"])
+                raise Failure("the box was not ended")
+            except Late:
+                check(time.monotonic() - begin < 40, "the interrupt was seen at the end")
+        ended(box.run(["true"]))
+
+
 @test
 def ctrl_c_during_a_setup(t):
     status, out, err = interrupted(t, f"""

@@ -78,6 +78,8 @@ class Spares(Structure):
 
 OUTPUT_FN = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
 NO_OUTPUT = OUTPUT_FN(0)  # NULL
+WAIT_FN = ctypes.CFUNCTYPE(c_int, c_void_p)
+NO_WAIT = WAIT_FN(0)  # NULL
 
 
 class Call(Structure):
@@ -88,7 +90,7 @@ class Call(Structure):
                 ("workdir", c_char_p), ("discard_output", c_int32), ("skip_files", c_int32),
                 ("terminal", c_int32), ("terminal_rows", c_uint16),
                 ("terminal_columns", c_uint16), ("resize_fd", c_int32),
-                ("explain_denials", c_int32)]
+                ("explain_denials", c_int32), ("on_wait", WAIT_FN)]
 
 
 class Setup(Structure):
@@ -177,6 +179,11 @@ _FUNCTIONS = {
     "husk_version": (c_char_p, []),
 }
 
+# What only looks into memory is called with the interpreter's lock held: letting go of it
+# for each of them would hand it to other threads some thirty times for one result.
+_QUICK = ("husk_result_", "husk_listing_", "husk_cancel_")
+_SLOW = ("husk_result_free", "husk_listing_free")
+
 _lock = threading.Lock()
 _loaded: Optional[Any] = None
 
@@ -223,7 +230,10 @@ def _load() -> Any:
 
 
 def _declare(found: Any) -> Any:
+    held = ctypes.PyDLL(None, handle=found._handle)
     for name, (returns, takes) in _FUNCTIONS.items():
+        if name.startswith(_QUICK) and name not in _SLOW:
+            setattr(found, name, getattr(held, name))
         function = getattr(found, name)
         function.restype = returns
         function.argtypes = takes

@@ -224,7 +224,7 @@ class Sandbox:
 
         def work(cancel: Cancel) -> ExecutionResult:
             result, error = ctypes.c_void_p(), _library.Error()
-            call.cancel = cancel.pointer
+            call.cancel, call.on_wait = cancel.pointer, cancel.on_wait
             code = start(session, ctypes.byref(call), ctypes.byref(result),
                          ctypes.byref(error))
             _library.check(code, error)
@@ -233,7 +233,7 @@ class Sandbox:
             finally:
                 session.lib.husk_result_free(result)
 
-        outcome = session.call(work)
+        outcome = session.call(work, watches=on_stdout is None and on_stderr is None)
         del alive
         relay.reraise()
         return outcome

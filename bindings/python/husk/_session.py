@@ -2,9 +2,11 @@
 """A husk_session and the rules of its use: it ends once, after every call on it has
 returned, in the process that made it.
 
-A call blocks inside the library, where no Python signal handler runs. So on the main thread
-the library is called on a thread made for that call, and the main thread waits for it in a
-way that signals interrupt: Ctrl-C ends the box and then raises KeyboardInterrupt."""
+A call blocks inside the library, where no Python signal handler runs. On the main thread
+there are two ways around that; with both, Ctrl-C ends the box and then raises
+KeyboardInterrupt. A run without output functions lets the library call back when a signal
+comes (Watch). All else is called on a thread made for that call, while the main thread waits
+for it in a way that signals interrupt (interruptible); that costs two changes of threads."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Optional, TypeVar
+from typing import Any, Callable, Dict, Generator, List, Optional, TypeVar
 
 from . import _library
 from ._errors import SandboxError
@@ -30,6 +32,7 @@ class Cancel:
     def __init__(self, lib: Any) -> None:
         self._lib = lib
         self.pointer = ctypes.c_void_p()
+        self.on_wait = _library.NO_WAIT  # for the call that it is of
         error = _library.Error()
         _library.check(lib.husk_cancel_new(ctypes.byref(self.pointer), ctypes.byref(error)),
                        error)
@@ -41,6 +44,29 @@ class Cancel:
         self._lib.husk_cancel_free(self.pointer)
 
 
+class Watch:
+    """Runs the handlers of signals that come while the main thread is in the library, and
+    keeps what they raise."""
+
+    def __init__(self) -> None:
+        self.failure: Optional[BaseException] = None
+        look = self._look()
+        next(look)
+        self.function = _library.WAIT_FN(look.send)
+
+    def _look(self) -> Generator[int, None, None]:
+        # The interpreter runs handlers where it goes on in Python, which a function would do
+        # before its first statement: outside of any `try`. A generator goes on within it.
+        try:
+            while True:
+                yield 0
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.failure = error
+        yield 1
+
+
 class Session:
     """An open husk_session. Any thread may use it."""
 
@@ -50,6 +76,8 @@ class Session:
         self._lock = threading.Condition(threading.Lock())
         self._running: Dict[Cancel, int] = {}  # and the thread that is in the library
         self._closed = self._ended = False
+        self._inside = 0  # calls that the main thread itself is in the library for
+        self._close_later = False  # a handler closed it during one of them
         self._pid = os.getpid()
         self._torn = False  # forked while another thread was in a call
         self._open(options)
@@ -76,22 +104,31 @@ class Session:
         finally:
             cancel.free()
 
-    def call(self, function: Callable[[Cancel], T]) -> T:
+    def call(self, function: Callable[[Cancel], T], watches: bool = False) -> T:
         """Run function, which calls the library and may be stopped by the Cancel that it is
-        handed. An exception that a signal handler raises stops it too."""
+        handed. An exception that a signal handler raises stops it too. watches: it gives the
+        library the Cancel's on_wait."""
         cancel = Cancel(self.lib)
+        here = watches and threading.current_thread() is threading.main_thread()
         try:
             with self._lock:
                 self._check_open()
                 self._running[cancel] = 0
+                self._inside += here
             try:
+                if here:
+                    return _watched(function, cancel)
                 return interruptible(function, cancel, self._running)
             finally:
                 with self._lock:
                     self._running.pop(cancel, None)
+                    self._inside -= here
                     self._lock.notify_all()
         finally:
             cancel.free()
+            if here and self._close_later and self._inside == 0:
+                self._close_later = False
+                self._end()
 
     def brief(self, function: Callable[[], T]) -> T:
         """Run a function of the library that comes back by itself (the file API)."""
@@ -119,10 +156,20 @@ class Session:
             for cancel in self._running:
                 if isinstance(cancel, Cancel):
                     cancel.fire()
-            while self._running or (not mine and not self._ended):
+            if self._inside and threading.current_thread() is threading.main_thread():
+                # A signal handler, run by a call that has to come back first.
+                self._close_later |= mine
+                return
+            while not mine and not self._ended:
                 self._lock.wait()
-        if not mine:
-            return
+        if mine:
+            self._end()
+
+    def _end(self) -> None:
+        """After the last call has returned."""
+        with self._lock:
+            while self._running:
+                self._lock.wait()
         try:
             self.lib.husk_session_close(self.pointer)
         finally:
@@ -134,6 +181,7 @@ class Session:
         """In the child of a fork: locks may be held by threads that are no more."""
         self._torn = self._torn or bool(self._running)
         self._running = {}
+        self._inside = 0
         self._lock = threading.Condition(threading.Lock())
 
     def _check_open(self) -> None:
@@ -142,6 +190,19 @@ class Session:
         if self._torn:
             raise SandboxError("this process was forked while a call on the sandbox was "
                                "running; open another one here")
+
+
+def _watched(function: Callable[[Cancel], T], cancel: Cancel) -> T:
+    """Run function(cancel) on the main thread, with a look at signals while it waits."""
+    watch = Watch()
+    cancel.on_wait = watch.function
+    try:
+        answer = function(cancel)
+    finally:
+        cancel.on_wait = _library.NO_WAIT
+        if watch.failure is not None:
+            raise watch.failure
+    return answer
 
 
 def interruptible(function: Callable[[Cancel], T], cancel: Cancel,

@@ -187,7 +187,15 @@ struct streamed {
 	size_t size[2];
 	size_t stop_after; /* of both together; 0: never */
 	size_t total;
+	long looks, last_look; /* calls of on_wait; the one that stops, 0: none */
 };
+
+static int on_wait(void *user)
+{
+	struct streamed *streamed = user;
+
+	return ++streamed->looks == streamed->last_look;
+}
 
 static int on_output(void *user, int stream, const void *data, size_t size)
 {
@@ -293,6 +301,11 @@ static json_t *do_run(const json_t *request)
 		call.on_output = on_output;
 		call.user = &streamed;
 	}
+	if (json_is_true(json_object_get(request, "look"))) {
+		streamed.last_look = (long)number_of(request, "last_look");
+		call.on_wait = on_wait;
+		call.user = &streamed;
+	}
 	if (delay && pthread_create(&thread, NULL, fire_later, &delay) != 0)
 		abort();
 	if (code)
@@ -305,6 +318,7 @@ static json_t *do_run(const json_t *request)
 	answer = r < 0 ? answer_of(r, &err) : result_of(result);
 	if (call.on_output)
 		add_streamed(answer, &streamed);
+	json_object_set_new(answer, "looks", json_integer(streamed.looks));
 	husk_result_free(result);
 	free(argv);
 	free(code);
