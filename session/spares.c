@@ -469,8 +469,12 @@ struct spare_slot *spares_take(struct spares *spares, enum spare_kind kind)
 
 	if (!is_ours(spares))
 		return NULL;
-	while ((slot = take_or_await(spares, kind)) && !is_usable(spares, slot))
+	slot = take_or_await(spares, kind);
+	/* The next one may be of no use for the same reason: it is not waited for. */
+	while (slot && !is_usable(spares, slot)) {
 		spares_return(spares, slot);
+		slot = take_one(spares, kind);
+	}
 	return slot;
 }
 
