@@ -118,7 +118,7 @@ int husk_options_check(const struct husk_options *options, struct husk_error *er
 	return r;
 }
 
-int session_enter(struct husk_session *session, struct husk_error *err)
+static int enter(struct husk_session *session, struct husk_error *err)
 {
 	int r = 0;
 
@@ -130,6 +130,18 @@ int session_enter(struct husk_session *session, struct husk_error *err)
 	else
 		session->running++;
 	pthread_mutex_unlock(&session->lock);
+	return r;
+}
+
+int session_enter(struct husk_session *session, struct husk_error *err)
+{
+	int r = enter(session, err);
+
+	if (r < 0)
+		return r;
+	r = workspace_check(&session->workspace, err);
+	if (r < 0)
+		session_leave(session);
 	return r;
 }
 
@@ -163,7 +175,7 @@ void husk_session_spares(husk_session *session, struct husk_spares *ret)
 	struct husk_spares full = {0};
 	size_t size = ret->size < sizeof(full) ? ret->size : sizeof(full);
 
-	if (session && session_enter(session, NULL) == 0) {
+	if (session && enter(session, NULL) == 0) {
 		spares_count(session->spares, &full);
 		session_leave(session);
 	}

@@ -258,6 +258,32 @@ int workspace_open(const char *given, const char *temp_dir, struct workspace *re
 	return 0;
 }
 
+int workspace_check(const struct workspace *ws, struct husk_error *err)
+{
+	struct stat by_fd, by_path;
+	char where[WHERE_SIZE];
+	const char *what;
+	bool removed;
+
+	if (fstat(ws->fd, &by_fd) < 0)
+		return 0;
+	removed = by_fd.st_nlink == 0;
+	if (fstatat(AT_FDCWD, ws->path, &by_path, 0) < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			return 0;
+		what = removed ? "was removed" : "was moved away";
+	} else {
+		if (by_fd.st_dev == by_path.st_dev && by_fd.st_ino == by_path.st_ino)
+			return 0;
+		what = removed ? "was removed and made anew" : "was replaced";
+	}
+	error_set(err, HUSK_E_SYSTEM, printable(where, sizeof(where), ws->path),
+		  "the workspace %s after the session was opened", what);
+	error_hint(err, removed ? "open a new session"
+				: "put the directory back, or open a new session");
+	return HUSK_E_SYSTEM;
+}
+
 /* Remove the directory and what is in it; more than once where somebody adds entries. */
 static int remove_temporary(const struct workspace *ws, struct remove_report *report)
 {

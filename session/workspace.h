@@ -51,6 +51,12 @@ int workspace_resolve(const char *given, char **ret_path, struct husk_error *err
 int workspace_open(const char *given, const char *temp_dir, struct workspace *ret,
 		   struct husk_error *err);
 
+/* Does the path still lead to the directory? Boxes work on the directory, and whoever
+ * looks for their files looks at the path: a call that would do its work out of sight
+ * fails instead. HUSK_E_SYSTEM where the directory was removed, moved or replaced; 0 also
+ * where that cannot be told. */
+int workspace_check(const struct workspace *workspace, struct husk_error *err);
+
 /* Let go of the workspace and, where it is a temporary one and this is the process that
  * made it, remove it with all that is in it (session/remove.h says how). Everything is
  * released also on failure. A workspace that holds WORKSPACE_INIT or was let go of before

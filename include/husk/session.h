@@ -5,6 +5,11 @@
  * A session is a workspace (a host directory that every box sees at /workspace, the only
  * thing that outlives a box) plus the settings of its boxes. Each call is one fresh box.
  * Calls on one session may run at the same time from many threads.
+ *
+ * Which directories the workspace and the mounts are is settled when the session is
+ * opened, links on the way to them included. Where the workspace's path does not lead to
+ * that directory any more, since it was removed, moved or replaced, calls fail with
+ * HUSK_E_SYSTEM until it does again: a box would work where nobody looks.
  */
 #ifndef HUSK_SESSION_H
 #define HUSK_SESSION_H
