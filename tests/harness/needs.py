@@ -42,7 +42,8 @@ def thirty_two_bits(context):
 @need("no-spares")
 def no_spares(_context):
     """Sessions keep no boxes ready that the test itself did not ask for (HUSK_TEST_PREWARM):
-    a test that counts descriptors, groups or processes while a session is open."""
+    a test that counts descriptors, groups or processes while a session is open, or that
+    compares the mounts of a session's first box, which is not made from a template."""
     return "sessions keep spares here, which are counted" if SPARES in os.environ else None
 
 

@@ -139,7 +139,7 @@ def working_directory_by_a_descriptor(t):
         os.close(fd)
 
 
-@test
+@test(needs=("no-spares",))
 def working_directory_opens_no_mount(t):
     """Whatever directory is asked for, the box has the same mounts."""
     table = "cut -d' ' -f4- /proc/self/mountinfo | sed 's/husk-ws-[a-z0-9]*//'"

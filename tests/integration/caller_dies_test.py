@@ -140,7 +140,7 @@ def a_fork_of_the_caller_may_run_boxes(t):
 
 def sleeping(t):
     """The pids of the programs in boxes, which are not husk's own processes."""
-    return [pid for pid in processes_with(t.marker) if arguments_of(pid)[0] == b"sleep"]
+    return [pid for pid in processes_with(t.marker) if arguments_of(pid)[:1] == [b"sleep"]]
 
 
 @test

@@ -58,7 +58,7 @@ def check_states(t, states):
 NO_SPACES = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\""
 
 
-@test
+@test(needs=("no-spares",))
 def a_start_that_fails_on_a_small_stack(t):
     """The reason is looked for on the host then: also that fits."""
     report = t.tmp / "report"
