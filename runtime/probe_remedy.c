@@ -99,7 +99,8 @@ static const char *refused(const struct probe_facts *facts)
 	return NULL;
 }
 
-static const char *namespace_remedy(const struct probe_facts *facts, int error)
+static const char *namespace_remedy(const struct probe_facts *facts, uint32_t step,
+				    int error)
 {
 	const char *around = probe_remedy_around(facts);
 
@@ -139,7 +140,7 @@ static const char *namespace_remedy(const struct probe_facts *facts, int error)
 		return NULL;
 	around = refused(facts);
 	/* A chroot whose top is a mount looks like any other root. */
-	return around || facts->ordinary
+	return around || facts->ordinary || step != STEP_CLONE
 		   ? around
 		   : "the kernel does not say why; most often this program is in a "
 		     "chroot, where no user namespace can be made: run it outside, or "
@@ -241,7 +242,7 @@ const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int err
 	case STEP_SET_IDS:
 	case STEP_CGROUP_NS:
 	case STEP_CAPABILITIES:
-		return namespace_remedy(facts, error);
+		return namespace_remedy(facts, step, error);
 	case STEP_SOURCE:
 		return source_remedy(facts, error);
 	case STEP_INIT_IMAGE:
