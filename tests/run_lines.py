@@ -2,7 +2,7 @@
 """Reading what test programs print, and the list of tests that must not skip.
 
 Two forms, told apart by the number: cmocka's TAP (`ok 1 - NAME`, `not ok 2 - NAME`, and
-for a skip `not ok 3 # SKIP NAME`), and our own (`ok NAME`, `not ok NAME REASON`,
+for a skip `not ok 3 # SKIP NAME`, before it a line `skipped: REASON`), and our own (`ok NAME`, `not ok NAME REASON`,
 `skip NAME REASON`). `1..N` may come at any place, and more than once."""
 
 import dataclasses
@@ -11,6 +11,7 @@ import os
 import re
 
 TAP = re.compile(r"(not ok|ok) (\d+)(?:\s+(?:- )?(.*))?$")
+WHY = re.compile(r"skipped: (.+)$")
 SKIP = re.compile(r"# SKIP\b\s*(.*)$", re.IGNORECASE)
 OWN = re.compile(r"(not ok|ok|skip) (\S+)(?: (.*))?$")
 PLAN = re.compile(r"1\.\.(\d+)$")
@@ -26,12 +27,17 @@ class Outcome:
 
 def read(text):
     """Returns (outcomes, planned); planned is None where the program announced nothing."""
-    outcomes, planned = [], None
+    outcomes, planned, why = [], None, ""
     for line in text.splitlines():
         if plan := PLAN.match(line):
             planned = (planned or 0) + int(plan[1])
+        elif reason := WHY.match(line):
+            why = reason[1]
         elif outcome := read_line(line):
+            if outcome.kind == "skip" and why:
+                outcome.reason = why
             outcomes.append(outcome)
+            why = ""
         elif outcomes and outcomes[-1].kind == "not ok" and line.strip():
             outcomes[-1].notes.append(line)
     return outcomes, planned
@@ -41,8 +47,8 @@ def read_line(line):
     if tap := TAP.match(line):
         kind, number, rest = tap[1], tap[2], tap[3] or ""
         if skip := SKIP.search(rest):
-            name = rest[:skip.start()].strip() or skip[1].strip()
-            return Outcome("skip", name or number, skip[1].strip(), [])
+            name, text = rest[:skip.start()].strip(), skip[1].strip()
+            return Outcome("skip", name or text or number, text if name else "", [])
         name, _, reason = (rest or number).partition(" ")
         return Outcome(kind, name, reason, [])
     if own := OWN.match(line):
@@ -54,6 +60,9 @@ def judge(text, status, seconds, limit):
     """The outcomes of one program, with a failure added for what the lines do not say:
     status is the exit code, -N for a signal, None where it was stopped after limit."""
     outcomes, planned = read(text)
+    for outcome in outcomes:
+        if outcome.kind == "skip" and not outcome.reason:
+            outcome.kind, outcome.reason = "not ok", "skipped without a reason"
     failed = any(o.kind == "not ok" for o in outcomes)
 
     def wrong(reason):

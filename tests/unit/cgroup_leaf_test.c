@@ -2,6 +2,7 @@
 /* Control groups v2 on this very kernel, for a process that has a group for itself: it is
  * moved to a leaf of it, and is back, with everything as it was, when it ends. */
 #include "tests/unit/cgroup_live.h"
+#include "tests/unit/skipping.h"
 
 static char group[64];
 
@@ -93,8 +94,7 @@ static void need_own_group(void)
 {
 	if (group[0])
 		return;
-	print_message("skipped: is about driver v2, not %s\n", host.driver_name);
-	skip();
+	skip_because("is about driver v2, not %s", host.driver_name);
 }
 
 static void assert_as_before(void)

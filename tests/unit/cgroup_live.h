@@ -27,6 +27,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/skipping.h"
+
 #define MIB (1024u * 1024u)
 
 static struct cgroup_host host;
@@ -61,8 +63,7 @@ static inline void need(const struct cgroup_host_controller *controller)
 {
 	if (controller->enforceable)
 		return;
-	print_message("skipped: no %s here: %s\n", controller->name, controller->why);
-	skip();
+	skip_because("no %s here: %s", controller->name, controller->why);
 }
 
 /* Go into the box, as a box's init does: single-threaded, by "0". */

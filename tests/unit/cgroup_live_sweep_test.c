@@ -2,6 +2,7 @@
 /* Control groups on this very kernel: nothing is left behind, whoever dies, forks or does
  * many things at once. */
 #include "tests/unit/cgroup_live.h"
+#include "tests/unit/skipping.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -204,9 +205,7 @@ static void a_fork_in_the_midst_works(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	print_message(
-	    "skipped: this sanitizer's allocator locks up in forks of threads\n");
-	skip();
+	skip_because("this sanitizer's allocator locks up in forks of threads");
 #endif
 	need(&host.pids);
 	stop = false;

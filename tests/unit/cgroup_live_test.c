@@ -2,6 +2,7 @@
 /* Control groups on this very kernel: caps are set and hold, use is counted, the end
  * comes. */
 #include "tests/unit/cgroup_live.h"
+#include "tests/unit/skipping.h"
 
 #include <dirent.h>
 #include <linux/sched.h>
@@ -228,9 +229,7 @@ static void clone_puts_the_process_in(void **state)
 	box = box_with(0, 0, 16);
 	if (cgroup_box_clone_fd(box) < 0) {
 		free_and_check(box);
-		print_message("skipped: no CLONE_INTO_CGROUP with driver %s\n",
-			      host.driver_name);
-		skip();
+		skip_because("no CLONE_INTO_CGROUP with driver %s", host.driver_name);
 	}
 	args.cgroup = (uint64_t)cgroup_box_clone_fd(box);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
@@ -395,8 +394,7 @@ static void cpu_time_is_counted(void **state)
 	cgroup_box_counters(box, &counters);
 	if (counters.cpu_us == CGROUP_UNKNOWN) {
 		free_and_check(box);
-		print_message("skipped: CPU time is not counted here\n");
-		skip();
+		skip_because("CPU time is not counted here");
 	}
 	assert_true(counters.cpu_us >= 200000);
 	free_and_check(box);

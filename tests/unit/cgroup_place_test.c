@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/skipping.h"
+
 /* A group of the tree. Files that are NULL are not made. */
 struct fake {
 	const char *path; /* "": the mount point */
@@ -69,8 +71,7 @@ static void grow(const struct fake *groups, size_t count)
 		put_file(path, "memory.max", groups[i].memory_max);
 		if (groups[i].delegated &&
 		    setxattr(path, "user.delegate", "1", 1, 0) < 0) {
-			print_message("skipped: no extended attributes in %s\n", tree);
-			skip();
+			skip_because("no extended attributes in %s", tree);
 		}
 	}
 }
@@ -331,8 +332,7 @@ static void what_may_not_be_written_names_its_owner(void **state)
 
 	(void)state;
 	if (geteuid() != 0) {
-		print_message("skipped: needs root to become somebody else\n");
-		skip();
+		skip_because("needs root to become somebody else");
 	}
 	GROW({"", DOMAIN, ALL, "", "us"});
 	look_from("", false, &view);

@@ -2,6 +2,7 @@
 /* Control groups on this very kernel, for somebody who may write to none of them: nobody,
  * where we are root, else ourselves where nothing has been handed to us. */
 #include "tests/unit/cgroup_live.h"
+#include "tests/unit/skipping.h"
 
 static void become_nobody(void)
 {
@@ -39,9 +40,7 @@ static void who_may_not_is_told_why(void **state)
 
 	(void)state;
 	if (geteuid() != 0 && host.pids.enforceable) {
-		print_message(
-		    "skipped: may write here, and cannot become somebody else\n");
-		skip();
+		skip_because("may write here, and cannot become somebody else");
 	}
 	pid = fork();
 	assert_true(pid >= 0);
@@ -60,8 +59,7 @@ static void who_may_no_longer_is_told_why(void **state)
 
 	(void)state;
 	if (geteuid() != 0) {
-		print_message("skipped: cannot become somebody else\n");
-		skip();
+		skip_because("cannot become somebody else");
 	}
 	need(&host.pids);
 	pid = fork();

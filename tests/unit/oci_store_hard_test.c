@@ -3,6 +3,7 @@
  * full, readers of somebody else's. */
 #include "tests/unit/oci_fake.h"
 #include "tests/unit/probe_fork.h"
+#include "tests/unit/skipping.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -317,7 +318,7 @@ static void others_may_read_and_lease_from_roots_store(void **state)
 	struct fake fake;
 
 	if (geteuid() != 0)
-		skip(); /* only root has a store that others may read */
+		skip_because("only root has a store that others may read");
 	assert_int_equal(chmod(place->dir, 0755), 0);
 	make_image(&fake, layers);
 	assert_int_equal(outcome(fetch_apart(place, &fake)), 0);

@@ -6,6 +6,7 @@
  * through a pipe, makes one call, and exits with the errno that it saw. Needs a kernel
  * with filters and listeners (5.0); without one, the test is skipped and says so. */
 #include "tests/unit/seccomp_evaluate.h"
+#include "tests/unit/skipping.h"
 
 #include <linux/audit.h>
 #include <poll.h>
@@ -330,7 +331,7 @@ static void i386_has_the_same_policy(void **state)
 {
 	(void)state;
 	if (!has_i386())
-		skip();
+		skip_because("this kernel runs no 32-bit programs");
 	expect_kill(call_i386_mount, AUDIT_ARCH_I386, 21, "mount");
 	expect_kill(call_i386_unshare, AUDIT_ARCH_I386, 310, "unshare");
 	expect_exit(call_i386_socketcall, ENOSYS);

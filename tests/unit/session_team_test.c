@@ -4,6 +4,7 @@
 #include "session/snapshot_team.h"
 
 #include "tests/unit/session_call.h"
+#include "tests/unit/skipping.h"
 
 #include <sys/resource.h>
 
@@ -120,7 +121,7 @@ static void what_went_meanwhile_is_left_out(void **state)
 	if (!team) { /* one processor */
 		snapshot_unref(old);
 		tree_close(&tree);
-		skip();
+		skip_because("one processor: no team");
 	}
 	assert_int_equal(unlinkat(tree.ws, "many/f0", 0), 0);
 	assert_int_equal(unlinkat(tree.ws, "many/f1", 0), 0);

@@ -114,6 +114,10 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(judge(["skip a why"], skips=("user/*", "root/b")),
                          ["not ok p/a must run here, but was skipped: why"])
 
+    def test_reasons_of_skips_come_before_them(self):
+        self.assertEqual(judge(["skipped: no moon", "not ok 1 # SKIP a", "not ok 2 # SKIP b"],
+                               skips=("root/*",)), ["skip p/a no moon", "skip p/b"])
+
     def test_expected_failure(self):
         self.assertTrue(judge(["ok a"], "exit 3", expect="^exit 3$")[-1].startswith("ok p"))
         self.assertTrue(judge(["ok a"], expect="^exit 3$")[-1].startswith("not ok p should"))

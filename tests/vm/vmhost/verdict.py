@@ -3,7 +3,7 @@
 outcomes ok, not ok and skip.
 
 A suite's lines are `ok NAME`, `not ok NAME REASON`, `skip NAME REASON`, or TAP as cmocka
-writes it. The lines alone never make a suite pass: its main process must exit 0, leave
+writes it, where a line `skipped: REASON` comes before a skip. The lines alone never make a suite pass: its main process must exit 0, leave
 nothing running, and keep to its plan (`1..N`), and it must have said something."""
 
 import re
@@ -11,6 +11,7 @@ import typing
 
 OUTPUT_KEPT = 60
 _LINE = re.compile(r"(ok|not ok|skip)\s+(?:\d+\s+(?:-\s+)?)?(#\s*SKIP\s+)?(\S+)\s*(.*)")
+_WHY = re.compile(r"skipped: (.+)")
 _PLAN = re.compile(r"1\.\.(\d+)\s*$")
 
 
@@ -47,6 +48,7 @@ class SuiteVerdict:
         self.outcomes = []   # those that came so far
         self.failed = []     # what failed, where a failure is expected
         self.plan = None
+        self.why = ""        # of the skip that comes next
         self.explained = False  # the line before was a failure, or a note to one
 
     def note(self, text):
@@ -64,8 +66,13 @@ class SuiteVerdict:
             self.plan = int(plan.group(1))
         read = read_line(text)
         if not read:
+            why = _WHY.fullmatch(text.strip())
+            self.why = why.group(1) if why else self.why
             return None
         outcome, name, reason = read
+        if outcome == "skip":
+            reason = reason or self.why
+        self.why = ""
         if outcome == "skip" and not self.suite.may_skip(self.place, name):
             outcome, reason = "not ok", f"must run here, but was skipped: {reason}"
         self.outcomes.append(outcome)
