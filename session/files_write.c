@@ -25,8 +25,11 @@
 
 enum {
 	FILE_MODE = 0644,
-	NAME_TRIES = 16,    /* for a name that nobody has */
-	WRITERS_TRIES = 50, /* of a millisecond, for other writers to go */
+	NAME_TRIES = 16, /* for a name that nobody has */
+	/* For other writers to go: a second in all, since on a busy machine a process
+	 * that was just forked has to wait for its turn. */
+	WRITERS_TRIES = 150,
+	WRITERS_QUICK = 50, /* of a millisecond, the others of ten */
 };
 
 /* 1 where the name is free, 0 where it may be replaced, else why not. */
@@ -56,7 +59,8 @@ static int close_written(int *fd)
  * process that forked and goes on without exec is not waited for. */
 static void wait_for_writers(int readable)
 {
-	static const struct timespec millisecond = {.tv_nsec = 1000 * 1000};
+	static const struct timespec quick = {.tv_nsec = 1000 * 1000},
+				     slow = {.tv_nsec = 10 * 1000 * 1000};
 
 	for (int i = 0; i < WRITERS_TRIES; i++) {
 		if (fcntl(readable, F_SETLEASE, F_RDLCK) == 0) {
@@ -65,7 +69,7 @@ static void wait_for_writers(int readable)
 		}
 		if (errno != EAGAIN)
 			return;
-		(void)nanosleep(&millisecond, NULL);
+		(void)nanosleep(i < WRITERS_QUICK ? &quick : &slow, NULL);
 	}
 }
 
