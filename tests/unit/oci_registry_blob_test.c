@@ -6,7 +6,7 @@
 #include "oci/registry.h"
 #include "oci/registry_blob.h"
 
-enum { SIZE = 300000, HALF = 100000, THREADS = 4 };
+enum { SIZE = 300000, HALF = 100000, THREADS = 4, TOKENS = 100 };
 
 static char content[SIZE + 1];
 static char path[160]; /* of the blob */
@@ -200,7 +200,7 @@ static void test_content_range(void **state)
 /* A registry that takes each of its tokens once. */
 static char challenge[256], token[32];
 static int given;
-static bool used[100];
+static bool used[TOKENS];
 
 static const struct peer_answer *take_once(struct peer *peer, const char *request)
 {
@@ -214,7 +214,7 @@ static const struct peer_answer *take_once(struct peer *peer, const char *reques
 	if (strncmp(request, "GET /token?", 11) == 0) {
 		(void)snprintf(token, sizeof(token), "{\"token\":\"t%d\"}", given++);
 		gift.size = strlen(token);
-		return given < 100 ? &gift : &refusal;
+		return given < TOKENS ? &gift : &refusal;
 	}
 	if (number < 0 || number >= given || used[number])
 		return &refusal;
@@ -266,8 +266,9 @@ static void test_tokens_for_one_request(void **state)
 		if (threads[i].rc != 0)
 			fail_msg("%d: %s", threads[i].rc, threads[i].err.message);
 	}
-	/* About one for each: those of the beginning may have been taken away. */
-	assert_in_range(given, THREADS * 5, THREADS * 5 + 3 * THREADS);
+	/* One for each, and some more where another thread has used up what was asked for,
+	 * which depends on who runs when. */
+	assert_in_range(given, THREADS * 5, THREADS * 5 * 3);
 	scene_close(&scene);
 }
 
