@@ -266,8 +266,8 @@ static void test_tokens_for_one_request(void **state)
 		if (threads[i].rc != 0)
 			fail_msg("%d: %s", threads[i].rc, threads[i].err.message);
 	}
-	/* One for each, and some more where another thread has used up what was asked for,
-	 * which depends on who runs when. */
+	/* One for each, and some more where another thread has used up what was asked
+	 * for, which depends on who runs when. */
 	assert_in_range(given, THREADS * 5, THREADS * 5 * 3);
 	scene_close(&scene);
 }
