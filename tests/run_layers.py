@@ -45,6 +45,7 @@ def layers(root):
     found += [suite("hostile", "release", who) for who in ("user", "root")]
     found += [suite("images", "release", who) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
+    found += [part_in_spares(who) for who in ("user", "root")]
     found += [suite("fault", "release", who) for who in ("user", "root")]
     found += [suite("crash", "release", who) for who in ("user", "root")]
     found += [suite("soak", "release", who) for who in ("user", "root")]
@@ -92,11 +93,23 @@ def suite(name, variant, who):
 def in_spares(name, who, modules):
     """A suite whose programs know nothing of spares, with every call in one; where there are
     modules, every interpreter that waits has imported them."""
-    words = (f"HUSK_TEST_PRELOAD={modules}",) if modules else ()
-    argv = ("/usr/bin/env", "HUSK_TEST_PREWARM=2", *words, f"tests/{name}/run", "--as", who,
-            "--build", out("hooks"))
     title = f"{name}-{'preload' if modules else 'spares'}-{who}"
-    return Layer(title, ("hooks",), (Program("run", argv),), 40)
+    return Layer(title, ("hooks",), (Program("run", spares_argv(name, who, modules)),), 40)
+
+
+def spares_argv(name, who, modules, *more):
+    words = (f"HUSK_TEST_PRELOAD={modules}",) if modules else ()
+    return ("/usr/bin/env", "HUSK_TEST_PREWARM=2", *words, f"tests/{name}/run", "--as", who,
+            "--build", out("hooks"), *more)
+
+
+def part_in_spares(who):
+    """Minutes of what `make spares` does: streams, promises and refused calls."""
+    parts = (("integration", "streams.*"), ("python", "promises.*"),
+             ("hostile", "system_calls.*"))
+    return Layer(f"spares-{who}", ("hooks",), tuple(
+        Program(name, spares_argv(name, who, PRELOADED, "--only", pattern))
+        for name, pattern in parts), 10)
 
 
 def select(every, words):
