@@ -9,7 +9,6 @@ import threading
 import time
 
 from harness import check, equal, need, test
-from harness.survivors import poll
 from integration import groups
 from integration.boxes import BEST_EFFORT, ended, enforced, fault, faulted, limits, py, sh
 
@@ -178,8 +177,7 @@ def task_bombs_of_every_kind(t):
         check(peak is None or peak <= 66, f"{case}: {peak} tasks")
         check(denied is None or denied > 0, f"{case}: the cap was never met")
         check(watch.forks > 0, f"{case}: the host could not start a process")
-    left = poll(lambda: not groups.own() - before, 5)
-    check(left, f"left: {groups.own() - before}")
+    equal(groups.left(before), set(), "groups that are left")
 
 
 @test(needs=("no-caps",))

@@ -5,7 +5,7 @@ import os
 import pathlib
 import re
 
-from harness.survivors import cgroups
+from harness.survivors import cgroups, poll
 
 NAME = re.compile(r"husk-[\w-]+")
 
@@ -28,6 +28,14 @@ def own():
     places = [place for place in places if place != "/"]
     return {path for path in cgroups()
             if not places or any(f"{place}/" in path for place in places)}
+
+
+def left(before, seconds=5):
+    """Those that are new since own() was asked, and stay. Other programs' boxes come and go in
+    the same place."""
+    new = own() - before
+    poll(lambda: not new & cgroups(), seconds)
+    return new & cgroups()
 
 
 def leaf(pid):

@@ -186,8 +186,7 @@ def a_hundred_at_once(t):
     before = groups.own()
     done = t.run([client(t, "many"), "enforce", "50", "100", "0", t.tmp], timeout=110)
     contains(done.out, "failed 0 \n")
-    left = poll(lambda: not groups.own() - before, 5)
-    check(left, f"left: {groups.own() - before}")
+    equal(groups.left(before), set(), "groups that are left")
 
 
 @test(needs=("no-limits",))
