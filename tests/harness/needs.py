@@ -43,7 +43,7 @@ def thirty_two_bits(context):
 def no_spares(_context):
     """Sessions keep no boxes ready that the test itself did not ask for (HUSK_TEST_PREWARM):
     a test that counts descriptors, groups or processes while a session is open, or that
-    compares the mounts of a session's first box, which is not made from a template."""
+    is about the first box of a session, which is not made from a template."""
     return "sessions keep spares here, which are counted" if SPARES in os.environ else None
 
 

@@ -36,7 +36,7 @@ def failures(t, error, box):
     return steps, {file.name.removeprefix("ran-") for file in work.iterdir()}
 
 
-@test(needs=("hooks",), alone=True)
+@test(needs=("hooks", "no-spares"), alone=True)
 def every_step(t):
     before = groups.own()
     with unchanged(temp=False, cgroup=False):
