@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static const char *finding;
@@ -37,6 +38,19 @@ static void show(const husk_host *host)
 }
 
 /* Names in the temporary directory that are husk's. */
+/* Is it a workspace that nobody holds? Others of this machine have theirs there too. */
+static bool is_left(int dir, const char *name)
+{
+	int fd = strncmp(name, "husk-ws-", 8) == 0
+		     ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		     : -1;
+	bool left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return left;
+}
+
 static int count_left(void)
 {
 	DIR *dir = opendir("/tmp");
@@ -44,7 +58,7 @@ static int count_left(void)
 	int count = 0;
 
 	while (dir && (entry = readdir(dir)))
-		count += strncmp(entry->d_name, "husk-ws-", 8) == 0;
+		count += is_left(dirfd(dir), entry->d_name);
 	if (dir)
 		(void)closedir(dir);
 	return count;
