@@ -82,7 +82,7 @@ def small_files_allowed(t):
     equal(t.run(words).out, "ran\n")
 
 
-@test
+@test(needs=("no-spares",))
 def few_descriptors_allowed(t):
     """With 20 it works, or says that this is too few."""
     lines, output = run_from(t, "files-20", 3, "echo", "fine")
