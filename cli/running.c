@@ -126,7 +126,6 @@ static void make_up_name(struct cli_running *running, const char *verb)
 static int enter_named(struct cli_running *running, const char *name,
 		       struct husk_error *err)
 {
-	struct husk_error ignored;
 	int r, pidfd;
 
 	if (!cli_running_is_name(name)) {
@@ -138,7 +137,8 @@ static int enter_named(struct cli_running *running, const char *name,
 	(void)snprintf(running->file, sizeof(running->file), "%s.json", name);
 	r = running->dir < 0 ? -errno : 0;
 	/* One that was started where another directory is the first. */
-	if (cli_running_hold(name, &pidfd, &ignored) == 0) {
+	pidfd = cli_running_find(name);
+	if (pidfd >= 0) {
 		(void)close(pidfd);
 		r = -EAGAIN;
 	}

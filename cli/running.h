@@ -48,8 +48,10 @@ bool cli_running_is_name(const char *name);
  * workspace, command}. Entries that nobody holds are removed. */
 json_t *cli_running_list(void);
 
-/* The process that holds NAME's entry now: its pidfd, the caller's, or a negative code.
- */
+/* The process that holds NAME's entry now: its pidfd, the caller's; -1: nobody does. */
+int cli_running_find(const char *name);
+
+/* The same where somebody must: a negative code with the names that are like it. */
 int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err);
 
 /* The directory for a new entry, made where it is not there; -1 with errno where it

@@ -188,7 +188,7 @@ static int hold_in(int dir, const char *file)
 	return pidfd;
 }
 
-int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err)
+int cli_running_find(const char *name)
 {
 	char file[CLI_RUNNING_NAME + 8];
 	int dirs[CLI_RUNNING_DIRS], pidfd = -1;
@@ -200,6 +200,13 @@ int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err)
 			pidfd = hold_in(dirs[i], file);
 		(void)close(dirs[i]);
 	}
+	return pidfd;
+}
+
+int cli_running_hold(const char *name, int *ret_pidfd, struct husk_error *err)
+{
+	int pidfd = cli_running_find(name);
+
 	if (pidfd < 0)
 		return no_such(name, err);
 	*ret_pidfd = pidfd;

@@ -124,6 +124,7 @@ def what_a_killed_husk_wrote_is_overwritten(t):
     entry = t.tmp / "run" / "husk" / "heir.json"
     entry.parent.mkdir(mode=0o700)
     entry.write_text(json.dumps({"verb": "run", "command": "x" * 1000}))
+    left = os.open(entry, os.O_RDONLY | os.O_CLOEXEC)
     box = start(t, "run", *limits(t), "--name", "heir", "--", "sleep", t.marker)
     end = time.monotonic() + 30 * t.patience
     # The file itself: `husk ps` would remove it if it came first.
@@ -132,6 +133,7 @@ def what_a_killed_husk_wrote_is_overwritten(t):
     row, = wait_for(t, 1)
     equal((row["name"], row["command"]), ("heir", f"sleep {t.marker}"), "row")
     json.loads(entry.read_text())
+    check(os.path.samestat(os.fstat(left), entry.stat()), "it is the same file")
     box.terminate()
     box.wait(30)
 
