@@ -95,7 +95,8 @@ def bytes_that_are_no_text_are_exact(t):
 
 @test
 def much_output_comes_whole(t):
-    found = events(t, "run", "--", "head", "-c", "30000000", "/dev/zero")
+    found = events(t, "run", "--timeout", "300", "--", "head", "-c", "30000000",
+                   "/dev/zero")
     equal(len(stream(found, "stdout")), 30_000_000, "bytes")
     check(all(len(e.get("data", "")) <= 1 << 16 for e in found), "pieces are bounded")
 
