@@ -44,7 +44,7 @@ def every_step(t):
             for box in (FIRST, SECOND, THIRD):
                 steps, ran = failures(t, error, box)
                 check_each(steps, ran, errno.errorcode[error], box)
-    equal(groups.own() - before, set(), "control groups")
+    equal(groups.left(before), set(), "control groups")
     ended(sh(t, "true"))
 
 
