@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 from harness import check, contains, equal, test
-from harness.survivors import wait_gone, wait_there
+from harness.survivors import parent_of, processes_with, wait_gone, wait_there
 from integration.boxes import ended, limits, py, sh
 
 
@@ -163,9 +163,13 @@ def device_nodes_of_the_host_are_not_changed(t):
     equal((after.st_mtime_ns, after.st_mode), (before.st_mtime_ns, before.st_mode))
 
 
-def children(pid):
-    return [int(word) for word in
-            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def keepers(t, process):
+    """The shim and the init of the box that has the marker."""
+    chain = [processes_with(t.marker)[0]]
+    while chain[-1] not in (process.pid, 0, None):
+        chain.append(parent_of(chain[-1]))
+    equal(chain[-1], process.pid, "whose box it is")
+    return chain[-2], chain[-3]
 
 
 def start(t, *argv, options=()):
@@ -179,7 +183,7 @@ def start(t, *argv, options=()):
 def a_stopped_shim_keeps_nobody_waiting(t):
     process = start(t, "sh", "-c", "sleep $MARK & sleep 2; echo done")
     wait_there(t.marker)
-    (shim,) = children(process.pid)
+    shim, _ = keepers(t, process)
     os.kill(shim, signal.SIGSTOP)
     out, _ = process.communicate(timeout=30)
     contains(out.decode(), '"stdout":"done\\n"')
@@ -193,8 +197,7 @@ def a_killed_init_does_not_hide_a_denied_call(t):
             "os.wait(); os.execvp('sleep', ['sleep', os.environ['MARK']])")
     process = start(t, "python3", "-c", code)
     wait_there(t.marker)
-    (shim,) = children(process.pid)
-    (init,) = children(shim)
+    _, init = keepers(t, process)
     os.kill(init, signal.SIGKILL)
     out, _ = process.communicate(timeout=30)
     contains(out.decode(), '"type":"escape_blocked"')

@@ -68,7 +68,7 @@ def private_workspace_is_private(t):
         equal(stat.S_IMODE(mode), 0o700)
 
 
-@test(needs=("program:strace",))
+@test(needs=("program:strace", "no-spares"))
 def nothing_is_looked_up(t):
     """No shell and no helper runs on the host's side: traps in the working directory and on
     PATH are never executed."""
