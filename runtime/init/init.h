@@ -152,6 +152,18 @@ void workload_let_go(struct init *init);
  * left for the library to see, and init exits. */
 void workload_ended(struct init *init);
 
+/* -- standby.c: how the child of a parked box waits ---------------------------------- */
+/* Of the child. Before its filter: let it be stopped soon. */
+void standby_arm(void);
+/* Behind its filter: wait for the call. */
+void standby_wait(void);
+/* Of init. Before it makes the child; 0 or -errno. */
+long standby_prepare(void);
+/* Return when the child has stopped behind its filter; negative: it has ended. */
+int standby_await(const struct init *init);
+/* The call is there: let the child go on. */
+void standby_end(const struct init *init);
+
 /* -- guard.c ------------------------------------------------------------------------ */
 /* Hold init itself to the calls of its watch; 0 or -errno. */
 long guard_install(struct init *init);

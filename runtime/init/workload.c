@@ -20,7 +20,6 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/wait.h>
 
 enum {
 	STDIN_RIGHT = 0,
@@ -29,17 +28,7 @@ enum {
 	KERNEL_SIGSET = 8,
 	SIGNALS = 64,
 	PATH_LIMIT = 4096,
-	TURNS_MAX = 1 << 26, /* seconds */
 };
-
-static inline void pause_processor(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 /* What the child left behind in the shared memory. */
 struct outcome {
@@ -48,8 +37,6 @@ struct outcome {
 	uint32_t guarded; /* futex: init is under its filter */
 	uint32_t
 	    busy; /* futex: the kernel clears it when the child has left our memory */
-	uint32_t filtered; /* of a parked box: the child's filter is installed */
-	uint32_t called;   /* and the call is there */
 };
 
 static struct outcome outcome;
@@ -229,19 +216,6 @@ static void await_guard(void)
 		(void)raw4(SYS_futex, &outcome.guarded, FUTEX_WAIT, 0, NULL);
 }
 
-/* Under the filter no call can be made to wait by: the process is stopped here from
- * outside. Whoever else lets it go on ends it, and the spare with it. */
-static void await_call(void)
-{
-	__atomic_store_n(&outcome.filtered, 1, __ATOMIC_RELEASE);
-	for (uint32_t turns = 0; __atomic_load_n(&outcome.called, __ATOMIC_ACQUIRE) == 0;
-	     turns++) {
-		if (turns == TURNS_MAX)
-			__builtin_trap();
-		pause_processor();
-	}
-}
-
 static _Noreturn void child(struct init *init, void *unused)
 {
 	struct wire_header *plan = init->plan;
@@ -254,13 +228,15 @@ static _Noreturn void child(struct init *init, void *unused)
 	if (plan->terminal)
 		(void)raw3(SYS_ioctl, STDIN_RIGHT, TIOCSCTTY, 0);
 	(void)raw4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
-	if (!parked)
+	if (parked)
+		standby_arm();
+	else
 		await_guard();
 	r = step_begin(init, STEP_SECCOMP);
 	if (r == 0)
 		r = install_filter(init);
 	if (r == 0 && parked)
-		await_call();
+		standby_wait();
 	if (r == 0) {
 		r = step_begin(init, STEP_EXEC);
 		if (r == 0)
@@ -372,56 +348,13 @@ static _Noreturn void give_up(struct init *init)
 	init_exit(1);
 }
 
-static void await_filter(struct init *init)
-{
-	int status = 0;
-
-	while (__atomic_load_n(&outcome.filtered, __ATOMIC_ACQUIRE) == 0) {
-		struct {
-			int64_t s, ns;
-		} nap = {0, 100000};
-
-		if (raw4(SYS_wait4, init->main_pid, &status, WNOHANG, NULL) > 0)
-			give_up(init);
-		(void)raw5(SYS_ppoll, NULL, 0, &nap, NULL, KERNEL_SIGSET);
-	}
-}
-
-static void stop_child(struct init *init)
-{
-	int status = 0;
-	long r;
-
-	(void)STEP(init, STEP_FORK, NULL, raw2(SYS_kill, init->main_pid, SIGSTOP));
-	do {
-		r = raw4(SYS_wait4, init->main_pid, &status, WUNTRACED, NULL);
-	} while (r == -EINTR);
-	if (r < 0 || !WIFSTOPPED(status))
-		give_up(init);
-}
-
-/* Nor is it told of a program that stops, which is nothing to it either. */
-static long hear_of_no_stops(void)
-{
-	struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		uint64_t mask;
-	} action;
-
-	memset(&action, 0, sizeof(action));
-	action.flags = SA_NOCLDSTOP;
-	return raw4(SYS_rt_sigaction, SIGCHLD, &action, NULL, KERNEL_SIGSET);
-}
-
 void workload_prepare(struct init *init)
 {
 	init->listener_fd = -1;
+	(void)STEP(init, STEP_FORK, NULL, standby_prepare());
 	init->main_pid = (int)STEP(init, STEP_FORK, NULL, make_child(init));
-	(void)STEP(init, STEP_FORK, NULL, hear_of_no_stops());
-	await_filter(init);
-	stop_child(init);
+	if (standby_await(init) < 0)
+		give_up(init);
 }
 
 /* Our copies of the streams stay: nobody waits for their end, and it would wake the
@@ -431,8 +364,7 @@ void workload_let_go(struct init *init)
 	take_call(init);
 	(void)STEP(init, STEP_WORKDIR, NULL, raw1(SYS_unshare, CLONE_FS));
 	(void)STEP(init, STEP_GUARD, NULL, guard_install(init));
-	__atomic_store_n(&outcome.called, 1, __ATOMIC_RELEASE);
-	(void)STEP(init, STEP_FORK, NULL, raw2(SYS_kill, init->main_pid, SIGCONT));
+	standby_end(init);
 }
 
 /* Killed before it began, it has run nothing: the library makes the call anew. */

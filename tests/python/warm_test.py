@@ -3,6 +3,7 @@
 call, and nothing of one is left."""
 
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -387,6 +388,17 @@ def waiting_processes_lose_no_call(t):
         if not poll(lambda: not os.path.exists(f"/proc/{pids[0]}"), PATIENCE):
             raise Failure("a process that nobody called goes on")
         ended(box.run(["echo", "2"]), stdout="2\n")
+
+
+@test(timeout=120)
+def callers_without_timers(t):
+    """Where a process that is to wait can have no timer that stops it, init does."""
+    resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+    with sandbox(t, prewarm=1, timeout_s=50) as box:
+        for _ in range(5):
+            ready(box, "programs")
+            r = ended(box.run(["bash", "-c", "ulimit -i"]), stdout="0\n")
+            equal(r.spare, "program")
 
 
 @test(timeout=120)
