@@ -292,7 +292,7 @@ def stopping_what_watches(t):
     check(poll(lambda: not processes_with(t.marker), 1), "left running")
 
 
-@test(needs=("cc",))
+@test(needs=("program:cc",))
 def a_clock_that_jumps(t):
     """An hour on or back at each look at the time of day: no early deadline, no late one, no
     odd duration."""

@@ -117,6 +117,7 @@ def build_all_for(argv):
 
 def prebuild(argv):
     folder = build_folder(argv)
+    probes.build(folder / "probes", probes.NOTHING)
     for source in sorted(SOURCES.glob("*.c")):
         make(folder, source.stem)
     for place in STATIC:
