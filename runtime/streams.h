@@ -25,6 +25,7 @@ struct streams {
 	uint64_t retype_us; /* which is so long after the last time */
 	bool refused;	    /* the callback asked for an end */
 	bool grown[2];	    /* the pipes were enlarged */
+	bool quiet[2];	    /* nothing is in the pipes, nor will be */
 };
 
 /* What is set up stays where it is. */

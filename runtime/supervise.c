@@ -261,6 +261,14 @@ static void serve_streams(struct streams *streams, const struct pollfd *fds)
 		streams_refill(streams);
 }
 
+/* The report comes behind the last byte of the last program, and the streams were looked
+ * at after the channel: what had nothing then will have nothing. */
+static void note_quiet(struct streams *streams, const struct pollfd *fds)
+{
+	streams->quiet[0] = !fds[WATCH_OUT].revents;
+	streams->quiet[1] = !fds[WATCH_ERR].revents;
+}
+
 /* Until one of the four ends. Returns true where the box must be killed. */
 static bool watch(struct run *run, struct streams *streams)
 {
@@ -292,8 +300,10 @@ static bool watch(struct run *run, struct streams *streams)
 			continue;
 		if (fds[WATCH_CHANNEL].revents) {
 			r = read_report(run);
-			if (r > 0)
+			if (r > 0) {
+				note_quiet(streams, fds);
 				return false;
+			}
 			if (r < 0)
 				fd_close(&run->channel);
 		}
@@ -434,8 +444,10 @@ void run_supervise(struct run *run)
 		run_count(run); /* while the kernel takes init's mounts down */
 	if (run->warm && run->reported) {
 		/* Who could still write is dead: what is in the pipes is all. */
-		streams_take(&streams, 1, DRAIN);
-		streams_take(&streams, 2, DRAIN);
+		for (int stream = 1; stream <= 2; stream++) {
+			if (!streams.quiet[stream - 1])
+				streams_take(&streams, stream, DRAIN);
+		}
 	} else {
 		reap(run, &streams, kill_it);
 		take_late_usage(run);

@@ -146,7 +146,7 @@ void watch_until_end(struct init *init)
 {
 	struct pollfd fds[4];
 	uint64_t drained[16];
-	int left, status;
+	int left, status, leaving = 0;
 
 	memset(fds, 0, sizeof(fds));
 	fds[0].fd = init->signal_fd;
@@ -177,12 +177,17 @@ void watch_until_end(struct init *init)
 			finish(init, WIRE_ENDED, SIGKILL, 1);
 		if (fds[2].revents & POLLIN)
 			answer(init);
-		else if (fds[2].revents)
-			init->listener_fd = -1; /* nobody is left under the filter */
-		if (!fds[0].revents && !init->more)
+		else if (fds[2].revents) {
+			/* Nobody is left under the filter: all are on their way out of
+			 * the kernel, and there is nothing to do but wait for that. */
+			init->listener_fd = -1;
+			leaving = !trace_wanted(init);
+		}
+		if (!fds[0].revents && !init->more && !leaving)
 			continue;
-		(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
-		status = reap(init, WNOHANG, &left);
+		if (!leaving)
+			(void)raw3(SYS_read, init->signal_fd, drained, sizeof(drained));
+		status = reap(init, leaving ? 0 : WNOHANG, &left);
 		if (status < 0)
 			continue;
 		workload_ended(init);

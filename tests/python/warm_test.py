@@ -130,7 +130,7 @@ CODES = [
 ]
 
 
-@test(timeout=900)
+@test(timeout=900, needs=("no-spares",))
 def code_means_the_same(t):
     """Each of many pieces of code, in a waiting interpreter and in a box of its own."""
     with sandbox(t, timeout_s=50) as cold, warm(t, prewarm=2, preload=None) as box:
