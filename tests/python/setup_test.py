@@ -333,7 +333,7 @@ def link_in_the_place_of_deps_is_refused(t):
     equal(os.listdir(outside), [])
 
 
-@test
+@test(timeout=300)
 def swap_by_a_session_without_the_setting_is_not_followed(t):
     """What is mounted is the pinned directory, or the box is not started. Also where its
     mounts were made before the swap, for the boxes of several calls or of the next one."""
