@@ -169,6 +169,8 @@ void standby_end(const struct init *init);
 long guard_install(struct init *init);
 /* The same, and the calls that a parked box still needs for its call. */
 long guard_install_parked(struct init *init);
+/* Give those up as well: what is left are the calls of its watch. */
+long guard_narrow(struct init *init);
 
 /* -- trace.c ------------------------------------------------------------------------ */
 /* Only where the plan has a place for what is refused. */

@@ -363,7 +363,7 @@ void workload_let_go(struct init *init)
 {
 	take_call(init);
 	(void)STEP(init, STEP_WORKDIR, NULL, raw1(SYS_unshare, CLONE_FS));
-	(void)STEP(init, STEP_GUARD, NULL, guard_install(init));
+	(void)STEP(init, STEP_GUARD, NULL, guard_narrow(init));
 	standby_end(init);
 }
 

@@ -4,6 +4,7 @@
 #include "tests/unit/seccomp_evaluate.h"
 
 #include "init_filter.h"
+#include "runtime/init/narrow_filter.h"
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -166,6 +167,54 @@ static void test_every_other_numbering_ends_it(void **state)
 	}
 }
 
+/* The stricter of two answers, as the kernel takes it; there are two. */
+static uint32_t narrowed(const struct seccomp_data *data)
+{
+	static const struct seccomp_program narrow = {.insns = narrow_filter,
+						      .count = sizeof(narrow_filter) /
+							       sizeof(narrow_filter[0])};
+
+	return evaluate(&parked, data) == SECCOMP_RET_ALLOW ? evaluate(&narrow, data)
+							    : SECCOMP_RET_KILL_PROCESS;
+}
+
+static void test_with_its_call_a_parked_box_has_the_usual_filter(void **state)
+{
+	static const uint64_t values[] = {0,
+					  1,
+					  2,
+					  3,
+					  4,
+					  9,
+					  15,
+					  18,
+					  19,
+					  SIGCONT,
+					  0x200,
+					  1ULL << 32,
+					  (1ULL << 32) + 2,
+					  SECCOMP_IOCTL_NOTIF_RECV,
+					  UINT32_MAX,
+					  UINT64_MAX};
+
+	(void)state;
+	for (uint32_t nr = 0; nr < NUMBERS; nr++) {
+		for (size_t i = 0; i < 3 * COUNT(values); i++) {
+			struct seccomp_data data = {.arch = NATIVE, .nr = (int)nr};
+
+			data.args[i % 3] = values[i / 3];
+			assert_int_equal(narrowed(&data), evaluate(&plain, &data));
+			data.args[(i + 1) % 3] = values[i / 3];
+			assert_int_equal(narrowed(&data), evaluate(&plain, &data));
+			data.nr |= X32;
+			assert_int_equal(narrowed(&data), SECCOMP_RET_KILL_PROCESS);
+			data.nr = (int)nr;
+			data.arch = FOREIGN;
+			assert_int_equal(narrowed(&data), SECCOMP_RET_KILL_PROCESS);
+		}
+	}
+}
+
 static void check_table(const struct seccomp_table *table, size_t count)
 {
 	const char *before = "";
@@ -195,6 +244,7 @@ int main(void)
 	    cmocka_unit_test(test_the_calls_of_its_watch_pass),
 	    cmocka_unit_test(test_every_other_call_ends_it),
 	    cmocka_unit_test(test_every_other_numbering_ends_it),
+	    cmocka_unit_test(test_with_its_call_a_parked_box_has_the_usual_filter),
 	    cmocka_unit_test(test_every_row_says_why),
 	};
 
