@@ -376,6 +376,7 @@ static void build_box(struct layout *layout, const struct box_call *call)
 	}
 	box_terminals(plan);
 	box_processes(plan);
+	plan_bounds(plan);
 	mask_proc(plan, layout->spec->views->proc_masks, "tmp/empty");
 	plan_bind(plan, "tmp/shm", "dev/shm", 0, STEP_MOUNT_TREE);
 	plan_bind(plan, "tmp/tmp", "tmp", 0, STEP_MOUNT_TREE);
@@ -405,7 +406,10 @@ void layout_build(struct plan *plan, const struct box_spec *spec,
 	/* Of a template's this one is covered by each box's own, which the kernel allows
 	 * only where there is one to be seen, mount_namespaces(7). */
 	box_processes(plan);
+	/* A template's user namespace is above those of its boxes, which would share one
+	 * bound, and are made in it. */
 	if (part == LAYOUT_WHOLE) {
+		plan_bounds(plan);
 		mask_proc(plan, spec->views->proc_masks, "../empty");
 		if (trees->cgroup_view)
 			view_cgroup(plan);

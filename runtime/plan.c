@@ -265,6 +265,13 @@ void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t fla
 				   .y = options ? plan_string(plan, options) : 0});
 }
 
+void plan_bounds(struct plan *plan)
+{
+	add(plan, (struct wire_op){.kind = WIRE_BOUNDS,
+				   .step = STEP_MOUNT_FS,
+				   .a = plan_string(plan, "proc/sys/user")});
+}
+
 void plan_restrict(struct plan *plan, uint64_t attributes)
 {
 	add(plan, (struct wire_op){.kind = WIRE_RESTRICT,

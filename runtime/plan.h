@@ -66,6 +66,8 @@ void plan_bind(struct plan *plan, const char *source, const char *path,
 void plan_overlay(struct plan *plan, const char *path, const char *options);
 void plan_fs(struct plan *plan, const char *path, const char *type, uint64_t flags,
 	     const char *options, unsigned op_flags);
+/* The bounds of the box's user namespace; /proc is there and may be written to. */
+void plan_bounds(struct plan *plan);
 void plan_restrict(struct plan *plan, uint64_t attributes);
 
 /* The call's part, which comes last. workdir and what call->argv and envp hold is copied;

@@ -129,6 +129,8 @@ static int describe_op(const struct wire_header *h, const struct wire_op *op,
 				   op->y ? ", " : "", op->y ? text(h, op->y) : "",
 				   op->flags & WIRE_TOLERATE ? ", where it can be had"
 							     : "");
+	case WIRE_BOUNDS:
+		return buffer_addf(out, "bounds of the user namespace in /%s\n", a);
 	case WIRE_RESTRICT:
 		return describe_attributes("all mounts become private", op, out);
 	default:

@@ -74,6 +74,10 @@ enum wire_kind {
 	/* New file system of type b on directory a; flags x as mount(2) takes them;
 	 * options: the string at offset y, or 0. */
 	WIRE_FS,
+	/* Write the bounds of the box's user namespace through the new root's own /proc.
+	 * In one that boxes share, each namespace has an entry of the same name: the
+	 * more boxes there are, the longer is the search, under a lock of all. */
+	WIRE_BOUNDS,
 	/* Make all mounts of the new root private and add attributes x to them. */
 	WIRE_RESTRICT,
 };

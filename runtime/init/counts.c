@@ -16,8 +16,8 @@
 static const struct {
 	const char *path, *most;
 } counts[] = {
-    {"/proc/sys/user/max_inotify_instances", "32"}, /* a user has 128 */
-    {"/proc/sys/user/max_inotify_watches", "32768"},
+    {"proc/sys/user/max_inotify_instances", "32"}, /* a user has 128 */
+    {"proc/sys/user/max_inotify_watches", "32768"},
 };
 
 /* A kernel without the count, or a host whose /proc/sys is read-only, has no bound that
@@ -36,10 +36,6 @@ static long set_count(const char *path, const char *most)
 
 void lock_counts(struct init *init)
 {
-	/* A template's namespace is above those of its boxes: they would share one bound.
-	 */
-	if (init->plan->part == WIRE_TEMPLATE)
-		return;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		(void)STEP(init, STEP_RLIMITS, counts[i].path,
 			   set_count(counts[i].path, counts[i].most));

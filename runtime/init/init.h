@@ -95,12 +95,12 @@ void mounts_apply(struct init *init);
 _Noreturn void template_hand_over(struct init *init);
 
 /* -- lockdown.c --------------------------------------------------------------------- */
-/* Before the mounts: by the host's /proc, which they cover. */
+/* In the new root, while its /proc can be written to. */
 void lock_user_spaces(struct init *init);
 void lock_hostname(struct init *init);
 void lock_loopback(struct init *init);
-/* Bound what the kernel counts for a user, and so takes from the caller's own. While the
- * host's /proc is there. */
+/* Bound what the kernel counts for a user, and so takes from the caller's own. Like
+ * lock_user_spaces(). */
 void lock_counts(struct init *init);
 void lock_rlimits(struct init *init);
 void lock_capabilities(struct init *init);

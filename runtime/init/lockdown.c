@@ -26,7 +26,7 @@ enum {
  * read-only: then the filter alone refuses them. */
 static long forbid_user_spaces(void)
 {
-	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/sys/user/max_user_namespaces",
+	long fd = raw4(SYS_openat, AT_FDCWD, "proc/sys/user/max_user_namespaces",
 		       O_WRONLY | O_CLOEXEC, 0);
 	long r;
 
@@ -41,8 +41,7 @@ static long forbid_user_spaces(void)
 
 void lock_user_spaces(struct init *init)
 {
-	/* Boxes are made in that of a template. */
-	if (init->plan->no_user_spaces && init->plan->part != WIRE_TEMPLATE)
+	if (init->plan->no_user_spaces)
 		(void)STEP(init, STEP_USER_SPACES, NULL, forbid_user_spaces());
 }
 

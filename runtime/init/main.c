@@ -117,8 +117,6 @@ void init_main(long *stack)
 	if (init.plan->killable)
 		(void)STEP(&init, STEP_RLIMITS, "oom_score_adj",
 			   give_up_oom_protection());
-	lock_user_spaces(&init);
-	lock_counts(&init);
 	mounts_apply(&init);
 	if (init.plan->part == WIRE_TEMPLATE)
 		template_hand_over(&init);

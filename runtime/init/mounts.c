@@ -262,6 +262,10 @@ static long apply(struct init *init, const struct wire_op *op)
 		return op_overlay(init, op);
 	case WIRE_FS:
 		return op_fs(init, op);
+	case WIRE_BOUNDS:
+		lock_user_spaces(init);
+		lock_counts(init);
+		return 0;
 	default:
 		return apply_tree(init, op);
 	}
