@@ -44,6 +44,10 @@ int error_sys(struct husk_error *err, int sys_errno, const char *where, const ch
 	used = strlen(err->message);
 	(void)snprintf(err->message + used, sizeof(err->message) - used, ": %s",
 		       strerror_r(sys_errno, text, sizeof(text)));
+	if (sys_errno == EMFILE)
+		error_hint(err, "%s",
+			   "allow this process more open files (ulimit -n, "
+			   "LimitNOFILE=)");
 	return code;
 }
 

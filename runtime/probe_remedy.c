@@ -233,7 +233,8 @@ static const char *filter_remedy(const struct probe_facts *facts, int error)
 const char *probe_remedy(const struct probe_facts *facts, uint32_t step, int error)
 {
 	if (error == EMFILE)
-		return "this process has too many open files: raise ulimit -n";
+		return "allow this process more open files (ulimit -n, LimitNOFILE=), or "
+		       "make fewer calls at once";
 	if (error == ENFILE)
 		return "the system has too many open files: raise sysctl fs.file-max";
 	switch (step) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -170,6 +171,7 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 		run_supervise(run);
 	timing_step(run, TIMING_COUNTERS);
 	if (run->part == LAYOUT_BOX && ret->end == BOX_NOT_STARTED &&
+	    ret->error != EMFILE && ret->error != ENFILE &&
 	    (ret->step == STEP_TEMPLATE || ret->step == STEP_CLONE)) {
 		template_refuse(spec);
 		ret->step = STEP_NONE;

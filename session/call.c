@@ -212,18 +212,62 @@ static int run_anywhere(struct husk_session *session, const struct job *job,
 	return r;
 }
 
+/* What was missing, where nothing has been run. */
+static int start_errno(int r, const struct husk_result *result,
+		       const struct husk_error *err)
+{
+	if (r < 0)
+		return err->sys_errno;
+	return result->outcome.end == BOX_NOT_STARTED ? result->outcome.error : 0;
+}
+
+static int start_box(struct husk_session *session, const struct job *job,
+		     struct diff_call *diff, struct husk_result *result,
+		     struct shortage_wait *wait, struct husk_error *err)
+{
+	int r;
+
+	for (;;) {
+		*err = (struct husk_error){0};
+		r = job->skip_files ? 0 : diff_begin(&session->diff, diff, err);
+		if (r == 0)
+			r = run_anywhere(session, job, result, err);
+		if (!shortage_again(session, &job->call, wait,
+				    start_errno(r, result, err)))
+			return r;
+		diff_cancel(&session->diff, diff);
+		box_outcome_deinit(&result->outcome);
+		result->outcome = (struct box_outcome){0};
+	}
+}
+
+static int look_after(struct husk_session *session, const struct job *job,
+		      struct diff_call *diff, struct husk_result *result,
+		      struct shortage_wait *wait, struct husk_error *err)
+{
+	int r;
+
+	do {
+		*err = (struct husk_error){0};
+		r = diff_end(&session->diff, diff, &result->changes, err);
+	} while (r < 0 && shortage_again(session, &job->call, wait, err->sys_errno));
+	diff_cancel(&session->diff, diff);
+	return r;
+}
+
 static int run_box(struct husk_session *session, const struct job *job,
 		   struct husk_result *result, struct husk_error *err)
 {
 	const struct box_call *box_call = &job->call;
 	bool skip_files = job->skip_files;
 	struct diff_call diff = DIFF_CALL_INIT;
-	int r = 0;
+	struct shortage_wait wait = shortage_begin(box_call);
+	struct husk_error own;
+	int r;
 
-	if (!skip_files)
-		r = diff_begin(&session->diff, &diff, err);
-	if (r == 0)
-		r = run_anywhere(session, job, result, err);
+	if (!err)
+		err = &own;
+	r = start_box(session, job, &diff, result, &wait, err);
 	session_remove_leftovers(session);
 	if (r < 0) {
 		diff_cancel(&session->diff, &diff);
@@ -234,7 +278,7 @@ static int run_box(struct husk_session *session, const struct job *job,
 	explain_exec(result, box_call->argv[0], box_call->search);
 	if (skip_files)
 		return 0;
-	return diff_end(&session->diff, &diff, &result->changes, err);
+	return look_after(session, job, &diff, result, &wait, err);
 }
 
 static int run_checked(struct husk_session *session, const struct job *job,

@@ -149,7 +149,8 @@ int diff_end(struct diff *diff, struct diff_call *call, struct husk_listing **re
 	struct husk_listing *changes = listing_new();
 	int r = changes ? compare(diff, call, changes) : -ENOMEM;
 
-	diff_cancel(diff, call);
+	if (r != -EMFILE && r != -ENFILE)
+		diff_cancel(diff, call);
 	if (r < 0) {
 		husk_listing_free(changes);
 		return error_sys(err, -r, where,

@@ -70,7 +70,8 @@ void diff_deinit(struct diff *diff);
 int diff_begin(struct diff *diff, struct diff_call *call, struct husk_error *err);
 
 /* After everything in the box is dead: what changed (husk/session.h has the getters,
- * session/listing.h the rest). The call is over also on failure.
+ * session/listing.h the rest). The call is over also on failure, but for one that has
+ * sys_errno EMFILE or ENFILE: that can be tried again, or cancelled.
  * Errors: HUSK_E_SYSTEM, HUSK_E_MEMORY. */
 int diff_end(struct diff *diff, struct diff_call *call, struct husk_listing **ret_changes,
 	     struct husk_error *err);

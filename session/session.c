@@ -24,6 +24,7 @@ static void release(struct husk_session *session, struct husk_error *err)
 	fd_close(&session->closing_fd);
 	fd_close(&session->deps_lock);
 	free(session->temp_dir);
+	shortage_deinit(&session->shortage);
 	pthread_cond_destroy(&session->idle);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
@@ -37,6 +38,7 @@ static husk_session *session_new(void)
 		return NULL;
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->idle, NULL);
+	shortage_init(&session->shortage);
 	session->workspace = WORKSPACE_INIT;
 	session->spec = BOX_SPEC_INIT;
 	session->root = IMAGE_ROOT_INIT;
@@ -150,6 +152,7 @@ void session_leave(struct husk_session *session)
 	pthread_mutex_lock(&session->lock);
 	if (--session->running == 0)
 		pthread_cond_broadcast(&session->idle);
+	shortage_call_ended(&session->shortage);
 	pthread_mutex_unlock(&session->lock);
 }
 

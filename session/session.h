@@ -11,6 +11,7 @@
 #include "session/diff.h"
 #include "session/image_root.h"
 #include "session/settings.h"
+#include "session/shortage.h"
 #include "session/workspace.h"
 
 /* What killed processes may have left where temporary workspaces are made. */
@@ -22,10 +23,11 @@ enum leftovers {
 
 struct husk_session {
 	pthread_mutex_t lock;
-	pthread_cond_t idle; /* running became 0 */
-	unsigned running;    /* calls under way; under lock */
-	bool closing;	     /* under lock */
-	int closing_fd;	     /* eventfd: stops all calls */
+	pthread_cond_t idle;	  /* running became 0 */
+	unsigned running;	  /* calls under way; under lock */
+	bool closing;		  /* under lock */
+	struct shortage shortage; /* under lock */
+	int closing_fd;		  /* eventfd: stops all calls */
 	struct workspace workspace;
 	char *temp_dir;	    /* heap; as the options have it, or NULL */
 	bool deps_readonly; /* spec.mounts[0] is the workspace's .deps, read-only */

@@ -290,6 +290,7 @@ static int run_watched(const struct setup *setup, const struct box_spec *spec,
 		return r;
 	}
 	r = diff_end(diff, &watch, &changes, err);
+	diff_cancel(diff, &watch);
 	if (r < 0)
 		return r;
 	*ret_other = husk_listing_count(changes) > 0;

@@ -3,8 +3,9 @@
 made them is as it was."""
 
 import os
+import resource
 
-from harness import check, equal, test, unchanged
+from harness import Skip, check, contains, equal, test, unchanged
 from harness.survivors import processes_with
 from integration import groups
 from integration.boxes import ended, faulted, limits, py, sh
@@ -16,12 +17,13 @@ GROWTH_KIB = 4096
 ASAN = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"}
 
 
-def many(t, threads, runs, hammers=0, growth=GROWTH_KIB):
+def many(t, threads, runs, hammers=0, growth=GROWTH_KIB, files=None):
+    """The number of calls that were refused for want of descriptors."""
     kind = "best-effort" if limits(t) else "enforce"
     before = groups.own()
     with unchanged(temp=False, cgroup=False):
-        done = t.run([client(t, "many"), kind, str(threads), str(runs), str(hammers), t.tmp],
-                     timeout=280, env=ASAN)
+        done = t.run([client(t, "many"), kind, str(threads), str(runs), str(hammers), t.tmp,
+                      *([str(files)] if files else [])], timeout=280, env=ASAN)
     equal((done.status, done.err), (0, ""))
     equal([name for name in os.listdir(t.tmp) if "husk" in name], [], "temporary files")
     equal(groups.left(before), set(), "control groups")
@@ -33,6 +35,7 @@ def many(t, threads, runs, hammers=0, growth=GROWTH_KIB):
     equal(after, before, "mounts")
     before, after = found["memory"].split()
     check(int(after) - int(before) < growth, f"memory {before} to {after} KiB")
+    return int(found["refused"])
 
 
 @test(timeout=300, alone=True, needs=("no-spares",))
@@ -45,6 +48,33 @@ def fifty_at_a_time(t):
     """The last at the same time as the first: each has its own output, and 50 threads' worth
     of the allocator's own memory is no leak."""
     many(t, 50, 200, growth=4 * GROWTH_KIB)
+
+
+@test(timeout=300, alone=True, needs=("no-spares",))
+def a_thousand_at_once(t):
+    """From a thousand threads of one process, with the memory that their stacks and the
+    allocator keep: none lost, none left."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 16000:
+        raise Skip("a process may not have 16,000 descriptors")
+    equal(many(t, 1000, 1000, growth=64 * GROWTH_KIB), 0)
+
+
+@test(timeout=300, alone=True, needs=("no-spares",))
+def a_thousand_at_once_with_few_descriptors(t):
+    """1,024 descriptors are what many hosts allow: calls that find none left wait for others
+    to end."""
+    equal(many(t, 1000, 1000, growth=64 * GROWTH_KIB, files=1024), 0)
+
+
+@test(timeout=300, alone=True, needs=("no-spares",))
+def descriptors_that_nobody_gives_back(t):
+    """Too few for one box: the call says so, and what to do. Too few for the second one,
+    while the first runs on: it waits for as long as it may."""
+    with Session(t, prefix=("sh", "-c", 'ulimit -n 14; exec "$@"', "sh")) as s:
+        answer = s.call("true")
+        told = answer.get("result", {}).get("fault") or answer
+        contains(told["message"], "Too many open files")
+        contains(answer["result"]["hint"] if "result" in answer else told["hint"], "ulimit -n")
 
 
 @test(timeout=300, alone=True, needs=("no-spares",))

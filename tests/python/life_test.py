@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import threading
@@ -14,7 +15,7 @@ import warnings
 
 import husk
 from boxes import PYTHON, ended, module, program, raised, sandbox, settings
-from harness import Failure, check, contains, equal, test, unchanged
+from harness import Failure, Skip, check, contains, equal, test, unchanged
 from harness.survivors import wait_gone, wait_there
 
 # What a program of a test begins with: it may be run by somebody who cannot enforce caps.
@@ -43,6 +44,31 @@ def many_threads_on_one_sandbox(t):
             thread.join()
         equal(failures, [])
         equal(len(box.list_files()), 64 * 3)
+
+
+@test(timeout=300, alone=True, needs=("no-spares",))
+def a_thousand_threads_at_once(t):
+    """Every answer is the asker's, and nothing is left."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard < 16000:
+        raise Skip("a process may not have 16,000 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    answers, begin = {}, threading.Event()
+    threading.stack_size(512 << 10)  # a thousand of the usual size are 8 GiB
+    with sandbox(t) as box:
+        box.run(["true"])  # what is kept for the process is there now
+    with unchanged(), sandbox(t, timeout_s=250) as box:
+        def work(number):
+            begin.wait()
+            r = box.run(["echo", str(number)])
+            answers[number] = (r.stdout, r.exit_code, r.fault)
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(1000)]
+        for thread in threads:
+            thread.start()
+        begin.set()
+        for thread in threads:
+            thread.join()
+        equal(answers, {n: (f"{n}\n", 0, None) for n in range(1000)})
 
 
 @test(timeout=120)
