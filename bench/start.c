@@ -5,6 +5,10 @@
  *	start floor N PROGRAM
  *		clone3 with seven new namespaces, exec PROGRAM, exit
  *
+ *	start floors N WIDTH CALLS PROGRAM
+ *		the same CALLS times one after the other in each of WIDTH threads; one
+ *		line: the time until all have ended
+ *
  *	start steps N LEVEL STEPS PROGRAM
  *		the same with STEPS LEVEL PROGRAM (see steps.c) in the new namespaces
  *
@@ -21,12 +25,13 @@
  *	start box N OPTIONS PROGRAM
  *		through the library; OPTIONS is a comma-separated list of enforce,
  *		best-effort, unlimited, heap=MIB, threads=N, parallel=N, code, files,
- *		prewarm=N
+ *		calls=N, prewarm=N
  *
  * With prewarm=N each turn begins when N spares are ready, and fails where its first call
  * did not run in one. parallel=N prints one line: the time for N calls at once from N
- *threads. Without files the workspace is not looked at for changes. An argument "@" of
- *spawn and crowd becomes a name that no other call has: what peers call a box by.
+ *threads, or for calls=N of them by each thread, one after the other. Without files the
+ *workspace is not looked at for changes. An argument "@" of spawn and crowd becomes a
+ *name that no other call has: what peers call a box by.
  */
 #include <husk.h>
 
@@ -48,6 +53,8 @@
 
 #include "base/rawsys.h"
 
+enum { FLOOR_STACK = 16384, THREAD_STACK = 256 << 10 };
+
 extern char **environ;
 
 static double now_us(void)
@@ -67,7 +74,7 @@ static int put(const char *path, const char *text)
 	return r < 0;
 }
 
-/* In the memory of its parent, which is one thread and waits. */
+/* In the memory of its parent, which waits. */
 static void floor_child(void *words, void *ids)
 {
 	static char *none[] = {NULL};
@@ -80,27 +87,94 @@ static void floor_child(void *words, void *ids)
 	raw1(SYS_exit_group, 1);
 }
 
+/* The raw calls, so that threads may make them too. */
+static int floor_once(char **argv, char *ids, char *stack)
+{
+	struct clone_args args = {
+	    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
+		     CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
+	    .exit_signal = SIGCHLD,
+	    .stack = (uintptr_t)stack,
+	    .stack_size = FLOOR_STACK,
+	};
+	long pid = raw_clone3(&args, sizeof(args), floor_child, argv, ids);
+	int status;
+
+	return pid < 0 || waitpid((pid_t)pid, &status, 0) < 0 || status != 0;
+}
+
 static int run_floor(int n, char **argv, char *ids)
 {
-	static char stack[16384] __attribute__((aligned(64)));
+	static char stack[FLOOR_STACK] __attribute__((aligned(64)));
 
 	for (int i = 0; i < n; i++) {
-		struct clone_args args = {
-		    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-			     CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
-		    .exit_signal = SIGCHLD,
-		    .stack = (uintptr_t)stack,
-		    .stack_size = sizeof(stack),
-		};
 		double begin = now_us();
-		long pid = raw_clone3(&args, sizeof(args), floor_child, argv, ids);
-		int status;
 
-		if (pid < 0 || waitpid((pid_t)pid, &status, 0) < 0 || status != 0)
+		if (floor_once(argv, ids, stack))
 			return 1;
 		printf("%.1f\n", now_us() - begin);
 	}
 	return 0;
+}
+
+struct floor {
+	char **argv;
+	long calls;
+	int failed;
+	char stack[FLOOR_STACK] __attribute__((aligned(64)));
+};
+
+static void *floor_thread(void *data)
+{
+	struct floor *floor = data;
+
+	for (long i = 0; i < floor->calls; i++)
+		floor->failed |= floor_once(floor->argv, NULL, floor->stack);
+	return NULL;
+}
+
+/* Run function in width threads, on the elements of an array. 1: one could not be made.
+ * Their stacks are small: a thousand threads are many. */
+static int in_threads(int width, void *(*function)(void *), void *array, size_t element)
+{
+	pthread_t *threads = calloc((size_t)width, sizeof(*threads));
+	pthread_attr_t attr;
+	int made = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	while (threads && made < width &&
+	       pthread_create(&threads[made], &attr, function,
+			      (char *)array + (size_t)made * element) == 0)
+		made++;
+	for (int i = 0; i < made; i++)
+		pthread_join(threads[i], NULL);
+	pthread_attr_destroy(&attr);
+	free(threads);
+	return made < width;
+}
+
+static int run_floors(int n, int width, long calls, char **argv)
+{
+	struct floor *floors =
+	    width > 0 ? aligned_alloc(64, (size_t)width * sizeof(*floors)) : NULL;
+	int failed = !floors;
+
+	for (int i = 0; i < n && !failed; i++) {
+		double begin = now_us();
+
+		for (int t = 0; t < width; t++) {
+			floors[t].argv = argv;
+			floors[t].calls = calls;
+			floors[t].failed = 0;
+		}
+		failed |= in_threads(width, floor_thread, floors, sizeof(*floors));
+		for (int t = 0; t < width; t++)
+			failed |= floors[t].failed;
+		printf("%.1f\n", now_us() - begin);
+	}
+	free(floors);
+	return failed;
 }
 
 static int run_steps(int n, char **words)
@@ -162,8 +236,9 @@ struct job {
 	husk_session *session;
 	uint32_t prewarm;
 	const char *program;
-	int code;  /* run it as Python code instead */
-	int files; /* tell which files changed */
+	int code;   /* run it as Python code instead */
+	int files;  /* tell which files changed */
+	long calls; /* in each thread of many */
 	int failed;
 	int cold; /* it ran in a box made for it */
 };
@@ -209,9 +284,13 @@ static void await_spares(const struct job *job)
 	nanosleep(&rest, NULL);
 }
 
-static void *call_thread(void *job)
+static void *call_thread(void *data)
 {
-	((struct job *)job)->failed = call(job);
+	struct job *job = data;
+
+	job->failed = 0;
+	for (long i = 0; i < job->calls; i++)
+		job->failed |= call(job);
 	return NULL;
 }
 
@@ -250,27 +329,24 @@ static void burden(const char *options)
 	}
 }
 
-static int run_parallel(int n, int width, struct job *job)
+static int run_parallel(int n, int width, const struct job *job)
 {
-	pthread_t *threads = calloc((size_t)width, sizeof(*threads));
 	struct job *jobs = calloc((size_t)width, sizeof(*jobs));
-	int failed = 0;
+	int failed = !jobs;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n && !failed; i++) {
 		double begin;
 
 		await_spares(job);
 		begin = now_us();
-		for (int t = 0; t < width; t++) {
+		for (int t = 0; t < width; t++)
 			jobs[t] = *job;
-			pthread_create(&threads[t], NULL, call_thread, &jobs[t]);
-		}
-		for (int t = 0; t < width; t++) {
-			pthread_join(threads[t], NULL);
+		failed |= in_threads(width, call_thread, jobs, sizeof(*jobs));
+		for (int t = 0; t < width; t++)
 			failed |= jobs[t].failed;
-		}
 		printf("%.1f\n", now_us() - begin);
 	}
+	free(jobs);
 	return failed;
 }
 
@@ -279,6 +355,7 @@ static int run_box(int n, const char *options, const char *program)
 	struct job job = {.program = program,
 			  .code = (int)option(options, "code"),
 			  .files = (int)option(options, "files"),
+			  .calls = option(options, "calls"),
 			  .prewarm = (uint32_t)option(options, "prewarm")};
 	/* Spares are interpreters from the first; "sys" is there in any case. */
 	static const char *const interpreters[] = {"sys", NULL};
@@ -293,6 +370,8 @@ static int run_box(int n, const char *options, const char *program)
 		settings.limits = HUSK_LIMITS_BEST_EFFORT;
 		settings.memory_bytes = settings.pids = HUSK_UNLIMITED;
 	}
+	if (job.calls == 0)
+		job.calls = 1;
 	settings.prewarm = job.prewarm;
 	if (job.prewarm > 0 && job.code)
 		settings.preload = interpreters;
@@ -326,6 +405,9 @@ int main(int argc, char **argv)
 
 	if (n > 0 && strcmp(argv[1], "floor") == 0)
 		return run_floor(n, argv + 3, NULL);
+	if (n > 0 && argc > 5 && strcmp(argv[1], "floors") == 0)
+		return run_floors(n, (int)strtol(argv[3], NULL, 10),
+				  strtol(argv[4], NULL, 10), argv + 5);
 	if (n > 0 && argc == 6 && strcmp(argv[1], "steps") == 0)
 		return run_steps(n, argv + 3);
 	if (n > 0 && strcmp(argv[1], "spawn") == 0)
