@@ -313,6 +313,8 @@ static int start_shim(struct run *run)
 	return pid < 0 ? (int)pid : 0;
 }
 
+/* What only the children needed. Few open descriptors make the next start cheaper too:
+ * the kernel copies the table of them for each stub. */
 static void close_box_ends(struct run *run)
 {
 	fd_close(&run->box_channel);
@@ -321,6 +323,8 @@ static void close_box_ends(struct run *run)
 	fd_close(&run->box_in);
 	fd_close(&run->box_source);
 	fd_close(&run->own_caller_fd);
+	fd_close(&run->template.user);
+	fd_close(&run->template.mount);
 }
 
 /* A session that was inherited by fork: its pidfd names the parent. */
