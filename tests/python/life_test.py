@@ -16,7 +16,7 @@ import warnings
 import husk
 from boxes import PYTHON, ended, module, program, raised, sandbox, settings
 from harness import Failure, Skip, check, contains, equal, test, unchanged
-from harness.survivors import wait_gone, wait_there
+from harness.survivors import poll, processes_with, wait_gone, wait_there
 
 # What a program of a test begins with: it may be run by somebody who cannot enforce caps.
 OPEN = "import husk, os, sys, threading, time\nbox = husk.Sandbox(enforce_limits=False, " \
@@ -69,6 +69,25 @@ def a_thousand_threads_at_once(t):
         for thread in threads:
             thread.join()
         equal(answers, {n: (f"{n}\n", 0, None) for n in range(1000)})
+
+
+@test(needs=("no-spares",))
+def a_running_call_holds_few_descriptors(t):
+    """docs/PERFORMANCE.md, "At once"."""
+    with sandbox(t, timeout_s=3600) as box:
+        box.run(["true"])
+        box.run(["true"])
+        before = len(os.listdir("/proc/self/fd"))
+        threads = [threading.Thread(target=box.run, args=(["sleep", t.marker],))
+                   for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        check(poll(lambda: len(processes_with(t.marker)) >= 10, 20 * t.patience), "ten boxes")
+        held = poll(lambda: (len(os.listdir("/proc/self/fd")) - before) / 10 <= 10, 10)
+        check(held, f"{(len(os.listdir('/proc/self/fd')) - before) / 10} for each call")
+        box.close()
+        for thread in threads:
+            thread.join()
 
 
 @test(timeout=120)
