@@ -278,6 +278,7 @@ static int run_box(struct husk_session *session, const struct job *job,
 	explain_exec(result, box_call->argv[0], box_call->search);
 	if (skip_files)
 		return 0;
+	wait = shortage_begin(box_call); /* the box may have used up the time */
 	return look_after(session, job, &diff, result, &wait, err);
 }
 

@@ -68,8 +68,7 @@ def a_thousand_at_once_with_few_descriptors(t):
 
 @test(timeout=300, alone=True, needs=("no-spares",))
 def descriptors_that_nobody_gives_back(t):
-    """Too few for one box: the call says so, and what to do. Too few for the second one,
-    while the first runs on: it waits for as long as it may."""
+    """Too few for one box: the call says so at once, and what to do."""
     with Session(t, prefix=("sh", "-c", 'ulimit -n 14; exec "$@"', "sh")) as s:
         answer = s.call("true")
         told = answer.get("result", {}).get("fault") or answer

@@ -71,6 +71,44 @@ def a_thousand_threads_at_once(t):
         equal(answers, {n: (f"{n}\n", 0, None) for n in range(1000)})
 
 
+def descriptors_to_spare(count):
+    """Allow this process that many descriptors more than it has."""
+    taken = {int(name) for name in os.listdir("/proc/self/fd")}
+    limit = 0
+    while count > 0:
+        count -= limit not in taken
+        limit += 1
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+@test(needs=("no-spares",))
+def a_call_waits_for_the_descriptors_of_another(t):
+    with sandbox(t, timeout_s=60) as box:
+        box.run(["true"])
+        box.run(["true"])
+        descriptors_to_spare(16)  # one call needs 11, or 15 with caps on v1, and holds 7 or 10
+        first = threading.Thread(target=box.run, args=(["sleep", "3"],))
+        first.start()
+        time.sleep(1)
+        begin = time.monotonic()
+        ended(box.run(["echo", "late"]), stdout="late\n")
+        waited = time.monotonic() - begin
+        check(waited > 1, f"it waited {waited} s: there were enough")
+        first.join()
+        second = threading.Thread(target=box.run, args=(["sleep", t.marker],))
+        second.start()
+        wait_there(t.marker)
+        time.sleep(0.5)
+        try:
+            r = box.run(["true"], timeout_s=1)
+            equal((r.fault.type, "ulimit -n" in r.hint), ("startup_failed", True), r)
+        except husk.SandboxError as error:
+            contains(error.hint, "ulimit -n")
+        box.close()
+        second.join()
+
+
 @test(needs=("no-spares",))
 def a_running_call_holds_few_descriptors(t):
     """docs/PERFORMANCE.md, "At once"."""

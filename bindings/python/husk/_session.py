@@ -64,7 +64,8 @@ class Watch:
             raise
         except BaseException as error:
             self.failure = error
-        yield 1
+        while True:
+            yield 1
 
 
 class Session:
