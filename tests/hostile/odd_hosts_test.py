@@ -97,7 +97,7 @@ def scratch_without_execution(t):
     equal((done.status, done.out), (0, "ran\n"), done.err)
 
 
-@test
+@test(needs=("no-spares",))
 def descriptors_run_out(t):
     """In the box it is the box's own affair; in the caller it is an error with words."""
     ended(py(t, "import os\nheld = []\ntry:\n    while True: held.append(os.open('/', 0))\n"
