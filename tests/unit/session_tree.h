@@ -267,7 +267,7 @@ static inline void become_user(const struct tree *tree)
 static inline void own_mounts(void)
 {
 	if (unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(77);
 }
 
