@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -142,5 +143,20 @@ ssize_t cgroup_read(int dir, const char *name, const char *file, char *text, siz
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
+	return n;
+}
+
+/* Other threads' calls end every few milliseconds, and give some back. */
+ssize_t cgroup_read_patiently(int dir, const char *name, const char *file, char *text,
+			      size_t size)
+{
+	enum { TRIES = 100 };
+	static const struct timespec nap = {.tv_nsec = 2000000};
+	ssize_t n = cgroup_read(dir, name, file, text, size);
+
+	for (int i = 0; i < TRIES && (n == -EMFILE || n == -ENFILE); i++) {
+		(void)nanosleep(&nap, NULL);
+		n = cgroup_read(dir, name, file, text, size);
+	}
 	return n;
 }

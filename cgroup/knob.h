@@ -54,4 +54,9 @@ int cgroup_write(int dir, const char *name, const char *file, const char *text);
 /* Read NAME/FILE in dir; the text ends in NUL. Its length or -errno. */
 ssize_t cgroup_read(int dir, const char *name, const char *file, char *text, size_t size);
 
+/* The same of a box, whose counters cannot be had again: where this process has no
+ * descriptor left, it is tried for about 0.2 s more. */
+ssize_t cgroup_read_patiently(int dir, const char *name, const char *file, char *text,
+			      size_t size);
+
 #endif

@@ -29,7 +29,8 @@ static ssize_t read_knob(const struct cgroup_box *box, enum cgroup_controller co
 
 	if (group < 0 || box->fds[group] < 0)
 		return -ENOENT;
-	return cgroup_read(box->place->groups[group].dir, box->name, file, text, 256);
+	return cgroup_read_patiently(box->place->groups[group].dir, box->name, file, text,
+				     256);
 }
 
 static uint64_t read_number(const struct cgroup_box *box,

@@ -22,7 +22,8 @@ static ssize_t read_file(const struct cgroup_box *box, const char *file, char te
 {
 	if (box->fds[0] < 0)
 		return -ENOENT;
-	return cgroup_read(box->place->groups[0].dir, box->name, file, text, 1024);
+	return cgroup_read_patiently(box->place->groups[0].dir, box->name, file, text,
+				     1024);
 }
 
 static uint64_t read_number(const struct cgroup_box *box, const char *file)

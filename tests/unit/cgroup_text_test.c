@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing of /proc/self/cgroup, /proc/self/mountinfo and control group files. */
+#include "cgroup/knob.h"
 #include "cgroup/proc_text.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -212,12 +217,48 @@ static void values(void **state)
 	assert_false(cgroup_number("99999999999999999999999\n", &value));
 }
 
+static void *give_back_later(void *data)
+{
+	static const struct timespec nap = {.tv_nsec = 20000000};
+
+	(void)nanosleep(&nap, NULL);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, data), 0);
+	return NULL;
+}
+
+static void a_counter_waits_for_a_descriptor(void **state)
+{
+	struct rlimit before, none;
+	pthread_t other;
+	char text[256];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(cgroup_read(-1, "/proc/self", "stat", text, sizeof(text)),
+			 -EMFILE);
+	assert_int_equal(
+	    cgroup_read_patiently(-1, "/proc/self", "stat", text, sizeof(text)), -EMFILE);
+	assert_int_equal(pthread_create(&other, NULL, give_back_later, &before), 0);
+	assert_true(cgroup_read_patiently(-1, "/proc/self", "stat", text, sizeof(text)) >
+		    0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_int_equal(
+	    cgroup_read_patiently(-1, "/proc/self", "none", text, sizeof(text)), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(own_groups),	    cmocka_unit_test(mount_tables),
-	    cmocka_unit_test(escapes_at_the_edges), cmocka_unit_test(below_a_mount),
-	    cmocka_unit_test(lists_of_controllers), cmocka_unit_test(values),
+	    cmocka_unit_test(own_groups),
+	    cmocka_unit_test(mount_tables),
+	    cmocka_unit_test(escapes_at_the_edges),
+	    cmocka_unit_test(below_a_mount),
+	    cmocka_unit_test(lists_of_controllers),
+	    cmocka_unit_test(values),
+	    cmocka_unit_test(a_counter_waits_for_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
