@@ -59,6 +59,20 @@ static int open_installed(void)
 	return fd_take(&fd);
 }
 
+/* A want of descriptors or of memory speaks for itself. */
+static void hint_at(int sys_errno, struct husk_error *err)
+{
+	if (sys_errno == EFBIG)
+		error_hint(
+		    err, "%s",
+		    "this process may not write files that large: raise ulimit -f");
+	else if (sys_errno != EMFILE && sys_errno != ENFILE && sys_errno != ENOMEM)
+		error_hint(
+		    err, "%s",
+		    "allow executable memfds (sysctl vm.memfd_noexec=1), or install "
+		    "husk so that its libexec file is found");
+}
+
 int init_image_open(int *ret_fd, struct husk_error *err)
 {
 	int fd = make_memfd(), file;
@@ -68,14 +82,7 @@ int init_image_open(int *ret_fd, struct husk_error *err)
 		if (file < 0) {
 			error_sys(err, -fd, "init program",
 				  "cannot make it executable in memory");
-			error_hint(
-			    err, "%s",
-			    fd == -EFBIG
-				? "this process may not write files that large: "
-				  "raise ulimit -f"
-				: "allow executable memfds (sysctl "
-				  "vm.memfd_noexec=1), or install husk so that its "
-				  "libexec file is found");
+			hint_at(-fd, err);
 			return HUSK_E_SYSTEM;
 		}
 		fd = file;
