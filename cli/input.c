@@ -73,16 +73,21 @@ static int read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 	return 0;
 }
 
+int cli_input_strayed(const char *what, const char *path, const char *thing,
+		      struct husk_error *err)
+{
+	(void)cli_error(err, what,
+			"%s: in the workspace or a volume, where a box may have made it, "
+			"there is a link on the way",
+			path);
+	cli_error_hint(err, "name the %s itself, without .. and without links", thing);
+	return HUSK_E_INVALID;
+}
+
 static int failed(const char *what, const char *name, int r, struct husk_error *err)
 {
-	if (r == -EXDEV) {
-		(void)cli_error(err, what,
-				"%s: in the workspace or a volume, where a box may have "
-				"made it, there is a link on the way",
-				name);
-		cli_error_hint(err, "name the file itself, without .. and without links");
-		return HUSK_E_INVALID;
-	}
+	if (r == -EXDEV)
+		return cli_input_strayed(what, name, "file", err);
 	if (r == -ENOTSUP) {
 		(void)cli_error(err, what, "%s: not a regular file", name);
 		cli_error_hint(err, "nothing else is read where a box may have made it");

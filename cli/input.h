@@ -29,4 +29,9 @@ int cli_input_open(const char *path, const char *const *places, bool *ret_inside
  * elsewhere. */
 bool cli_input_strays(const char *path, const char *const *places);
 
+/* The error for such a link on the way to path. thing: what could be named without one, a
+ * "file" or a "place". Returns HUSK_E_INVALID. */
+int cli_input_strayed(const char *what, const char *path, const char *thing,
+		      struct husk_error *err);
+
 #endif

@@ -28,12 +28,7 @@ int cli_reach_places(struct cli_settings *settings, const char *const **ret_plac
 
 static int stray(const char *what, const char *path, struct husk_error *err)
 {
-	(void)cli_error(err, what,
-			"%s: in the workspace or a volume, where a box may have made it, "
-			"there is a link on the way",
-			path);
-	cli_error_hint(err, "name the place itself, without .. and without links");
-	return HUSK_E_INVALID;
+	return cli_input_strayed(what, path, "place", err);
 }
 
 /* The path of an image in files, which a tag may follow. */

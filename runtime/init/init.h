@@ -139,6 +139,8 @@ int park_obey(struct init *init);
  * "ignored" survives exec, signal(7). With SIGCHLD ignored no child would ever be reaped.
  */
 void workload_default_signals(void);
+/* That of one signal, with flags as sigaction(2) has them; 0 or -errno. */
+long workload_default_signal(int number, unsigned long flags);
 /* Place the standard streams at 0, 1 and 2 of init itself: the workload inherits them. */
 void workload_place_stdio(struct init *init);
 /* Fork and execute the program; returns once it is executed. Reports and exits if not. */

@@ -78,16 +78,7 @@ void standby_wait(void)
  * disposition that the child has of it is made anew by its exec. */
 long standby_prepare(void)
 {
-	struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		uint64_t mask;
-	} action;
-
-	memset(&action, 0, sizeof(action));
-	action.flags = SA_NOCLDSTOP;
-	return raw4(SYS_rt_sigaction, SIGCHLD, &action, NULL, KERNEL_SIGSET);
+	return workload_default_signal(SIGCHLD, SA_NOCLDSTOP);
 }
 
 /* 1: the child has stopped; 0: not yet; -1: it has ended. */

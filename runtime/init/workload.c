@@ -79,7 +79,7 @@ void workload_place_stdio(struct init *init)
 	}
 }
 
-void workload_default_signals(void)
+long workload_default_signal(int number, unsigned long flags)
 {
 	struct {
 		void *handler;
@@ -89,8 +89,14 @@ void workload_default_signals(void)
 	} action;
 
 	memset(&action, 0, sizeof(action));
+	action.flags = flags;
+	return raw4(SYS_rt_sigaction, number, &action, NULL, KERNEL_SIGSET);
+}
+
+void workload_default_signals(void)
+{
 	for (int sig = 1; sig <= SIGNALS; sig++)
-		(void)raw4(SYS_rt_sigaction, sig, &action, NULL, KERNEL_SIGSET);
+		(void)workload_default_signal(sig, 0);
 }
 
 /* Magic links are refused: /proc/self/fd/N must not lead anywhere. */
