@@ -5,6 +5,8 @@
  * A session is a workspace (a host directory that every box sees at /workspace, the only
  * thing that outlives a box) plus the settings of its boxes. Each call is one fresh box.
  * Calls on one session may run at the same time from many threads.
+ * Each holds some descriptors (docs/PERFORMANCE.md counts them); one that finds none left
+ * (RLIMIT_NOFILE) waits, up to its own deadline, until another of the session has ended.
  *
  * Which directories the workspace and the mounts are is settled when the session is
  * opened, links on the way to them included. Where the workspace's path does not lead to
