@@ -223,7 +223,7 @@ quickstart: deps-build
 	@$(OUT)/examples/quickstart
 
 # Measurements: side by side with the kernel's floor and with peers, never part of the check.
-$(OUT)/bench/%: bench/%.c $(OUT)/libhusk.a
+$(OUT)/bench/%: bench/%.c bench/crowd.h $(OUT)/libhusk.a
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -std=gnu17 -O2 -g $(WARN) -I. -Iinclude $(OPT_LD) $< $(OUT)/libhusk.a \
 		$(STATIC_LIBS) -pthread -o $@
@@ -236,7 +236,7 @@ $(OUT)/bench/true $(OUT)/bench/pause $(OUT)/bench/steps: $(OUT)/bench/%: bench/%
 .PHONY: bench bench-deps
 bench-deps:
 	@tests/deps build bench
-bench: all $(addprefix $(OUT)/bench/,start steps files true pause)
+bench: all $(addprefix $(OUT)/bench/,floor start steps files true pause)
 	$(PYTHON) bench/run --build $(OUT)
 	$(PYTHON) bench/images --build $(OUT)
 

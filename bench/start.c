@@ -2,16 +2,6 @@
 /*
  * Times starts, one line of microseconds each:
  *
- *	start floor N PROGRAM
- *		clone3 with seven new namespaces, exec PROGRAM, exit
- *
- *	start floors N WIDTH CALLS PROGRAM
- *		the same CALLS times one after the other in each of WIDTH threads; one
- *		line: the time until all have ended
- *
- *	start steps N LEVEL STEPS PROGRAM
- *		the same with STEPS LEVEL PROGRAM (see steps.c) in the new namespaces
- *
  *	start spawn N PROGRAM [ARG...]
  *		posix_spawn and wait: commands and peers. Their output is discarded.
  *
@@ -36,10 +26,7 @@
 #include <husk.h>
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,142 +35,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/rawsys.h"
-
-enum { FLOOR_STACK = 16384, THREAD_STACK = 256 << 10 };
+#include "bench/crowd.h"
 
 extern char **environ;
-
-static double now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int put(const char *path, const char *text)
-{
-	long fd = raw4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-	long r = fd < 0 ? fd : raw3(SYS_write, fd, text, strlen(text));
-
-	raw1(SYS_close, fd);
-	return r < 0;
-}
-
-/* In the memory of its parent, which waits. */
-static void floor_child(void *words, void *ids)
-{
-	static char *none[] = {NULL};
-	char **argv = words;
-
-	if (ids && (put("/proc/self/setgroups", "deny") ||
-		    put("/proc/self/uid_map", ids) || put("/proc/self/gid_map", ids)))
-		raw1(SYS_exit_group, 1);
-	raw3(SYS_execve, argv[0], argv, none);
-	raw1(SYS_exit_group, 1);
-}
-
-/* The raw calls, so that threads may make them too. */
-static int floor_once(char **argv, char *ids, char *stack)
-{
-	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-		     CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
-	    .exit_signal = SIGCHLD,
-	    .stack = (uintptr_t)stack,
-	    .stack_size = FLOOR_STACK,
-	};
-	long pid = raw_clone3(&args, sizeof(args), floor_child, argv, ids);
-	int status;
-
-	return pid < 0 || waitpid((pid_t)pid, &status, 0) < 0 || status != 0;
-}
-
-static int run_floor(int n, char **argv, char *ids)
-{
-	static char stack[FLOOR_STACK] __attribute__((aligned(64)));
-
-	for (int i = 0; i < n; i++) {
-		double begin = now_us();
-
-		if (floor_once(argv, ids, stack))
-			return 1;
-		printf("%.1f\n", now_us() - begin);
-	}
-	return 0;
-}
-
-struct floor {
-	char **argv;
-	long calls;
-	int failed;
-	char stack[FLOOR_STACK] __attribute__((aligned(64)));
-};
-
-static void *floor_thread(void *data)
-{
-	struct floor *floor = data;
-
-	for (long i = 0; i < floor->calls; i++)
-		floor->failed |= floor_once(floor->argv, NULL, floor->stack);
-	return NULL;
-}
-
-/* Run function in width threads, on the elements of an array. 1: one could not be made.
- * Their stacks are small: a thousand threads are many. */
-static int in_threads(int width, void *(*function)(void *), void *array, size_t element)
-{
-	pthread_t *threads = calloc((size_t)width, sizeof(*threads));
-	pthread_attr_t attr;
-	int made = 0;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, THREAD_STACK);
-	while (threads && made < width &&
-	       pthread_create(&threads[made], &attr, function,
-			      (char *)array + (size_t)made * element) == 0)
-		made++;
-	for (int i = 0; i < made; i++)
-		pthread_join(threads[i], NULL);
-	pthread_attr_destroy(&attr);
-	free(threads);
-	return made < width;
-}
-
-static int run_floors(int n, int width, long calls, char **argv)
-{
-	struct floor *floors =
-	    width > 0 ? aligned_alloc(64, (size_t)width * sizeof(*floors)) : NULL;
-	int failed = !floors;
-
-	for (int i = 0; i < n && !failed; i++) {
-		double begin = now_us();
-
-		for (int t = 0; t < width; t++) {
-			floors[t].argv = argv;
-			floors[t].calls = calls;
-			floors[t].failed = 0;
-		}
-		failed |= in_threads(width, floor_thread, floors, sizeof(*floors));
-		for (int t = 0; t < width; t++)
-			failed |= floors[t].failed;
-		printf("%.1f\n", now_us() - begin);
-	}
-	free(floors);
-	return failed;
-}
-
-static int run_steps(int n, char **words)
-{
-	char *argv[] = {words[1], words[0], words[2], NULL}, ids[32];
-
-	(void)snprintf(ids, sizeof(ids), "0 %u 1", (unsigned)getuid());
-	return run_floor(n, argv, ids);
-}
 
 static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
 {
@@ -403,13 +259,6 @@ int main(int argc, char **argv)
 {
 	int n = argc > 3 ? (int)strtol(argv[2], NULL, 10) : 0;
 
-	if (n > 0 && strcmp(argv[1], "floor") == 0)
-		return run_floor(n, argv + 3, NULL);
-	if (n > 0 && argc > 5 && strcmp(argv[1], "floors") == 0)
-		return run_floors(n, (int)strtol(argv[3], NULL, 10),
-				  strtol(argv[4], NULL, 10), argv + 5);
-	if (n > 0 && argc == 6 && strcmp(argv[1], "steps") == 0)
-		return run_steps(n, argv + 3);
 	if (n > 0 && strcmp(argv[1], "spawn") == 0)
 		return run_spawn(n, 1, false, argv + 3);
 	if (n > 0 && strcmp(argv[1], "rested") == 0)

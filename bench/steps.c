@@ -14,6 +14,8 @@
  *	4  the loopback interface is up
  *	5  rlimits, Landlock, capabilities, keyring, no_new_privs
  *	6  the system call filters of process 1 and of the program
+ * "LEVELg" waits before the mounts until the parent has put it in control groups, which
+ *it says by a byte on its standard input.
  */
 #include "base/rawsys.h"
 
@@ -49,7 +51,7 @@ static const char *const masked[] = {
 static const char *const shut[] = {"/proc/fs", "/proc/sys", "/proc/irq", "/proc/1"};
 
 static char **child_argv;
-static int level;
+static int level, waits;
 
 void _start(void);
 void steps_main(char **stack);
@@ -57,6 +59,14 @@ void steps_main(char **stack);
 static void need(long r)
 {
 	if (r < 0)
+		raw1(SYS_exit_group, 1);
+}
+
+static void await_byte(void)
+{
+	char byte[1];
+
+	if (raw3(SYS_read, 0, byte, 1) != 1)
 		raw1(SYS_exit_group, 1);
 }
 
@@ -157,6 +167,8 @@ static void child(void *unused, void *unused_too)
 	if (level >= 6)
 		need(filter(insns_default, COUNT(insns_default),
 			    SECCOMP_FILTER_FLAG_NEW_LISTENER));
+	if (waits == 'w')
+		await_byte();
 	raw3(SYS_execve, child_argv[0], child_argv, none);
 	raw1(SYS_exit_group, 1);
 }
@@ -164,7 +176,7 @@ static void child(void *unused, void *unused_too)
 static long start_child(void)
 {
 	static char stack[16384] __attribute__((aligned(64)));
-	struct clone_args args = {.flags = CLONE_VM | CLONE_VFORK,
+	struct clone_args args = {.flags = CLONE_VM | (waits == 'w' ? 0 : CLONE_VFORK),
 				  .exit_signal = SIGCHLD,
 				  .stack = (uintptr_t)stack,
 				  .stack_size = sizeof(stack)};
@@ -182,6 +194,9 @@ void steps_main(char **stack)
 		raw1(SYS_exit_group, 2);
 	level = argv[1][0] - '0';
 	child_argv = argv + 2;
+	waits = argv[1][1];
+	if (waits == 'g')
+		await_byte();
 	if (level >= 2) {
 		no_user_spaces();
 		own_mounts();
