@@ -10,6 +10,7 @@ import termios
 import time
 
 from harness import check, contains, equal, need, test
+from harness.survivors import poll, state_of
 from integration.boxes import limits
 from integration.screens import Screen, stop_and_go_on
 
@@ -155,9 +156,9 @@ def a_killed_husk_gives_the_terminal_back(t):
         s.signal(signal.SIGKILL)
         equal(s.ends(), -signal.SIGKILL, "husk")
         s.sees(re.escape("\x1b[<1u\x1b[?1000l\x1b[?1049l"))
-        end = time.monotonic() + 30 * t.patience
-        while os.path.exists(f"/proc/{guards[0]}") and time.monotonic() < end:
-            time.sleep(0.05)
+        # It is this process's child by now, and stays a zombie.
+        check(poll(lambda: state_of(guards[0]) in (None, "Z"), 30 * t.patience),
+              "the guard is left")
         s.is_as_before()
     with Screen(t, "run", *limits(t), "-it", "--", "sh", "-c", "echo ready; read x") as s:
         s.sees("ready")
