@@ -15,7 +15,8 @@ and a test is a function that takes the context (context.py) and fails by raisin
     def exit_code_passes_through(t):
         equal(t.husk("run", "--", "sh", "-c", "exit 7").status, 7)
 
-Each test runs in a process of its own, two at a time; `alone=True` keeps others away.
+Each test runs in a process of its own, two for each processor at a time, since most of what
+they do is waiting; `alone=True` keeps others away, `long=True` begins before them.
 What a test leaves behind (a process that outlives it) makes it fail.
 Output: `ok NAME`, `not ok NAME REASON`, `skip NAME REASON`, then `1..N`.
 """

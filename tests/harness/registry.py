@@ -22,16 +22,19 @@ class Test:
     who: tuple
     timeout: float
     alone: bool
+    long: bool
 
 
 TESTS = []
 NEEDS = {}
 
 
-def test(function=None, *, needs=(), who=IDENTITIES, timeout=60, alone=False):
+def test(function=None, *, needs=(), who=IDENTITIES, timeout=60, alone=False,
+         long=False):
     """Register a test. needs: names of needs (needs.py, or a module's own @need); who: the
     identities it means something for; timeout: seconds until it is killed, wide; alone: no
-    other test of the program runs at the same time."""
+    other test of the program runs at the same time; long: it takes many seconds, and begins
+    before the others, so that nothing waits for it at the end."""
     if isinstance(needs, str) or isinstance(who, str):
         raise TypeError("needs and who are tuples of names")
     for identity in who:
@@ -43,7 +46,7 @@ def test(function=None, *, needs=(), who=IDENTITIES, timeout=60, alone=False):
         name = f"{module}.{fn.__name__}"
         if any(known.name == name for known in TESTS):
             raise ValueError(f"two tests are called {name}")
-        TESTS.append(Test(name, fn, tuple(needs), tuple(who), timeout, alone))
+        TESTS.append(Test(name, fn, tuple(needs), tuple(who), timeout, alone, long))
         return fn
 
     return register(function) if function else register

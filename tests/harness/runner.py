@@ -56,7 +56,7 @@ def main(program, argv=None, outputs=()):
         return 0
     context = Context(options.who, pathlib.Path(root), pathlib.Path(options.build),
                       options.patience)
-    return run_all(chosen, context, options.jobs)
+    return run_all(chosen, context, options.jobs, options.times)
 
 
 def usual_process():
@@ -84,15 +84,19 @@ def parse(root, argv):
                         default="root" if os.geteuid() == 0 else "user")
     parser.add_argument("--build", default=os.path.join(root, "build"),
                         help="folder with the variant to test")
-    parser.add_argument("--jobs", type=int, default=2, help="tests at the same time")
+    parser.add_argument("--jobs", type=int, default=2 * len(os.sched_getaffinity(0)),
+                        help="tests at the same time: two for each processor, most of them wait")
     parser.add_argument("--only", default="*", help="names, as a shell pattern")
     parser.add_argument("--patience", type=float, default=1,
                         help="multiply every time limit, for slow machines")
     parser.add_argument("--list", action="store_true", help="print the names only")
+    parser.add_argument("--times", action="store_true",
+                        help="say at the end how long each took, and how much processor")
     options = parser.parse_args(argv)
     options.build = os.path.abspath(options.build)
     arguments = ["--jobs", str(options.jobs), "--only", options.only,
-                 "--patience", str(options.patience)] + ["--list"] * options.list
+                 "--patience", str(options.patience)] + ["--list"] * options.list + \
+        ["--times"] * options.times
     return options, arguments
 
 
@@ -105,24 +109,33 @@ def load(program):
             importlib.import_module(name[:-3])
 
 
-def run_all(chosen, context, jobs):
+def run_all(chosen, context, jobs, times=False):
     """Run the tests and print a line for each. 0 where something ran and nothing failed."""
     unmet = {name: needs.unmet(name, context)
              for name in sorted({n for t in chosen for n in t.needs})}
     counts = collections.Counter()
-    ready = []
+    ready, took = [], []
     for test in chosen:
         missing = [f"needs {n}: {unmet[n]}" for n in test.needs if unmet[n]]
         if missing:
             report(counts, test.name, "skip", missing[0], "")
         else:
             ready.append(test)
-    together = [t for t in ready if not t.alone]
+    together = sorted((t for t in ready if not t.alone), key=lambda t: not t.long)
     for group, width in ((together, jobs), ([t for t in ready if t.alone], 1)):
-        for test, outcome, reason, log in run_group(group, context, max(width, 1)):
-            report(counts, test.name, outcome, reason, log)
+        for run, outcome, reason, log in run_group(group, context, max(width, 1)):
+            report(counts, run.test.name, outcome, reason, log)
+            took.append((run.took, run.used, run.test))
     print(f"1..{sum(counts.values())}", flush=True)
+    if times:
+        print_times(took)
     return 0 if counts["ok"] + counts["skip"] > 0 and not counts["not ok"] else 1
+
+
+def print_times(took):
+    """Of each test, the longest first: seconds, and seconds of the processor."""
+    for seconds, used, test in sorted(took, key=lambda row: -row[0]):
+        print(f"# {seconds:7.2f} s, processor {used:6.2f} s: {test.name}{' alone' * test.alone}")
 
 
 def report(counts, name, outcome, reason, log):
@@ -140,7 +153,7 @@ def report(counts, name, outcome, reason, log):
 
 
 def run_group(tests, context, width):
-    """Yield (test, outcome, reason, log) as they end; never more than width at a time."""
+    """Yield (run, outcome, reason, log) as they end; never more than width at a time."""
     waiting, running = list(tests), []
     adopt_orphans()
     try:
@@ -153,7 +166,7 @@ def run_group(tests, context, width):
                 running.remove(run)
                 ended = run.finish()
                 end_strays(running)
-                yield (run.test, *ended)
+                yield (run, *ended)
     finally:
         for run in running:
             run.kill()
@@ -168,7 +181,9 @@ class Running:
         os.chmod(self.folder, 0o755)
         self.log = os.path.join(self.folder, "log")
         self.seconds = test.timeout * context.patience
-        self.deadline = time.monotonic() + self.seconds
+        self.started = time.monotonic()
+        self.deadline = self.started + self.seconds
+        self.took = self.used = 0.0
         self.pipe, child_end = os.pipe()
         sys.stdout.flush()
         self.pid = os.fork()
@@ -185,7 +200,9 @@ class Running:
         readable, _, _ = select.select([self.pipe], [], [], 0)
         answer = read_all(self.pipe) if readable else None
         self.kill()
-        _, status = os.waitpid(self.pid, 0)
+        _, status, usage = os.wait4(self.pid, 0)
+        self.took = time.monotonic() - self.started
+        self.used = usage.ru_utime + usage.ru_stime
         os.close(self.pipe)
         log = pathlib.Path(self.log).read_text("utf-8", "replace")
         if answer is None:

@@ -130,7 +130,7 @@ for _ in range(64):
     timed_out(py(t, code, options=TWO))
 
 
-@test
+@test(long=True)
 def every_way_in_has_the_deadline(t):
     """run, python, bash, code too long for an argument, the library, a call's own."""
     long = "#" * 200_000 + "\nwhile True: pass\n"

@@ -182,7 +182,7 @@ def a_written_number_is_not_believed(t):
         innocent.wait()
 
 
-@test
+@test(long=True)
 def a_husk_that_does_not_listen_is_killed(t):
     box = start(t, "run", *limits(t), "--name", "deaf", "--", "sleep", t.marker)
     wait_for(t, 1)

@@ -260,7 +260,7 @@ def a_program_may_close_its_terminal_and_come_back(t):
     equal((done.status, done.out), (0, "back\r\n"), "output")
 
 
-@test
+@test(long=True)
 def the_deadline_is_announced(t):
     with Screen(t, "shell", *limits(t), "--timeout", "12") as s:
         s.sees(r"[#$] ")
