@@ -280,24 +280,26 @@ static void set_clone(struct run *run)
 	stub->init_pidfd = -1;
 }
 
-/* The stub's descriptors are copied from ours when it is made: until then they stay. */
+/* The stub's descriptors are copied from ours when it is made: until then they stay. The
+ * nap is there for a wake-up that gets lost. */
 static void wait_cloned(struct run *run)
 {
 	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
-	struct timespec nap = {.tv_nsec = 50 * 1000 * 1000};
+	struct timespec nap = {.tv_sec = 1};
 
-	while (run->stub.cloned == 0) {
-		(void)raw4(SYS_futex, &run->stub.cloned, FUTEX_WAIT, 0, &nap);
-		if (run->stub.cloned == 0 && poll(&shim, 1, 0) > 0)
-			break; /* something killed it */
+	while (run->stub.shim == SHIM_CLONES) {
+		(void)raw4(SYS_futex, &run->stub.shim, FUTEX_WAIT, SHIM_CLONES, &nap);
+		if (run->stub.shim == SHIM_CLONES && poll(&shim, 1, 0) > 0)
+			break;
 	}
 }
 
 static int start_shim(struct run *run)
 {
 	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD,
+	    .flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
 	    .pidfd = (uint64_t)(uintptr_t)&run->shim_fd,
+	    .child_tid = (uint64_t)(uintptr_t)&run->stub.shim,
 	    .stack = (uint64_t)(uintptr_t)run->shim_stack,
 	    .stack_size = STUB_STACK,
 	};
@@ -305,6 +307,7 @@ static int start_shim(struct run *run)
 	long pid;
 
 	set_clone(run);
+	run->stub.shim = SHIM_CLONES;
 	/* No handler of the caller may run in the children, which share this memory. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -288,7 +288,7 @@ static _Noreturn void shim_fail(struct stub_args *args, uint32_t step, long r)
 {
 	args->error = (int32_t)-r;
 	args->step = step;
-	wake(&args->cloned, 1);
+	wake(&args->shim, SHIM_CLONED);
 	stub_exit();
 }
 
@@ -309,7 +309,7 @@ void shim_main(void *data, void *unused)
 	pid = clone_stub(args);
 	if (pid < 0)
 		shim_fail(args, STEP_CLONE, pid);
-	wake(&args->cloned, 1);
+	wake(&args->shim, SHIM_CLONED);
 	if (!args->self_map) {
 		r = map_child(args, pid);
 		if (r < 0) {

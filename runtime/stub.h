@@ -33,6 +33,10 @@ enum stub_moment {
 	STUB_MOMENTS,
 };
 
+/* stub_args.shim. The kernel writes the first and wakes who waits, CLONE_CHILD_CLEARTID
+ * of clone(2), also where something kills the shim. */
+enum { SHIM_GONE = 0, SHIM_CLONES = 1, SHIM_CLONED = 2 };
+
 /* stub_args.go */
 enum { STUB_WAIT = 0, STUB_GO = 1, STUB_STOP = 2 };
 
@@ -57,11 +61,12 @@ struct stub_args {
 	uint32_t timing;		    /* 1: look at the clock, into begun_ns */
 	uint32_t inject_step, inject_errno; /* tests only */
 	/* Shared while they run. */
-	volatile uint32_t cloned; /* futex: 1 once the stub exists, or never will */
-	int init_pidfd;		  /* of the stub, in the caller's table; -1: none */
-	volatile uint32_t go;	/* futex: STUB_WAIT until the shim has written the maps */
-	volatile uint32_t step; /* enum step of a failure, or 0 */
-	volatile int32_t error; /* its errno */
+	volatile uint32_t
+	    shim;	      /* futex: SHIM_CLONED once the stub exists, or never will */
+	int init_pidfd;	      /* of the stub, in the caller's table; -1: none */
+	volatile uint32_t go; /* futex: STUB_WAIT until the shim has written the maps */
+	volatile uint32_t step;		 /* enum step of a failure, or 0 */
+	volatile int32_t error;		 /* its errno */
 	uint64_t begun_ns[STUB_MOMENTS]; /* enum stub_moment; monotonic clock */
 };
 
