@@ -14,27 +14,42 @@
 
 #if defined(__x86_64__)
 
-/* Which of the psABI's levels the processor has: "" for the first. What needs the
- * kernel's help (the wide registers) is asked of the compiler's run time, which looks at
- * XCR0; the rest of cpuid alone. */
+enum { WIDE_AVX = 0x6, WIDE_AVX512 = 0xe6 };
+
+/* Do programs have these registers, which the kernel must save for them (XCR0)? */
+static bool kernel_saves(unsigned features, unsigned registers)
+{
+	unsigned low, high;
+
+	if (!(features & bit_OSXSAVE))
+		return false;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (low & registers) == registers;
+}
+
+/* Which of the psABI's levels the processor has: "" for the first. Not by the compiler's
+ * run time: that looks at the processor in all programs that are linked with it, before
+ * main, and in a virtual machine cpuid costs microseconds. */
 static const char *host_variant(void)
 {
 	const unsigned v2 =
 	    bit_CMPXCHG16B | bit_SSE3 | bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT;
-	const unsigned v3 = bit_FMA | bit_MOVBE | bit_F16C;
-	unsigned eax, ebx, ecx = 0, edx, more = 0;
+	const unsigned v3 = bit_FMA | bit_MOVBE | bit_F16C | bit_AVX;
+	const unsigned v3_more = bit_AVX2 | bit_BMI | bit_BMI2;
+	const unsigned v4_more =
+	    bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL;
+	unsigned eax, ebx = 0, ecx = 0, edx, more = 0, seven = 0;
 
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) ||
 	    !__get_cpuid(0x80000001, &eax, &ebx, &more, &edx))
 		return "";
 	if ((ecx & v2) != v2 || !(more & bit_LAHF_LM))
 		return "";
-	if ((ecx & v3) != v3 || !(more & bit_ABM) || !__builtin_cpu_supports("avx2") ||
-	    !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
+	if (!__get_cpuid_count(7, 0, &eax, &seven, &ebx, &edx) || (ecx & v3) != v3 ||
+	    !(more & bit_ABM) || (seven & v3_more) != v3_more ||
+	    !kernel_saves(ecx, WIDE_AVX))
 		return "v2";
-	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-	    !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
-	    !__builtin_cpu_supports("avx512vl"))
+	if ((seven & v4_more) != v4_more || !kernel_saves(ecx, WIDE_AVX512))
 		return "v3";
 	return "v4";
 }

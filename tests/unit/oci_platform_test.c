@@ -180,6 +180,36 @@ static void the_host_serves_itself(void **state)
 	assert_true(platform_match(&host, &host) >= platform_match(&host, &plain));
 }
 
+#if defined(__x86_64__)
+/* As the compiler's run time sees the processor. */
+static const char *expected_variant(void)
+{
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl"))
+		return "v4";
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma"))
+		return "v3";
+	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") ? "v2"
+										    : "";
+}
+#else
+static const char *expected_variant(void)
+{
+	return "";
+}
+#endif
+
+static void the_host_has_its_level(void **state)
+{
+	struct platform host;
+	(void)state;
+
+	platform_host(&host);
+	assert_string_equal(host.variant, expected_variant());
+}
+
 int main(void)
 {
 	const struct CMUnitTest oci_platform[] = {
@@ -188,6 +218,7 @@ int main(void)
 	    cmocka_unit_test(the_best_is_the_nearest_below),
 	    cmocka_unit_test(what_tells_nothing_serves_nothing),
 	    cmocka_unit_test(the_host_serves_itself),
+	    cmocka_unit_test(the_host_has_its_level),
 	};
 
 	return cmocka_run_group_tests(oci_platform, NULL, NULL);
