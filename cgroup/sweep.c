@@ -10,6 +10,7 @@
 #include "cgroup/kill.h"
 
 #include "base/fd.h"
+#include "base/sample.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -114,16 +115,47 @@ bool cgroup_sweep_only_child(int dir, const char *name)
 	return stream != NULL;
 }
 
-int cgroup_sweep_group(int dir, bool unified)
+static bool is_ours(const char *name)
 {
-	return sweep_tree(dir, unified, 0);
+	enum cgroup_name_kind kind = cgroup_name_kind(name);
+
+	return kind == CGROUP_NAME_BOX || kind == CGROUP_NAME_LEAF;
+}
+
+/* One name in one group; where that was dead, so is what has its name in the others. */
+static bool sweep_name(const struct cgroup_place *place, const struct sample_name *found)
+{
+	enum cgroup_name_kind kind = cgroup_name_kind(found->text);
+	bool unified = place->driver != CGROUP_V1;
+
+	if (!sweep_one(place->groups[found->dir].dir, found->text, kind, unified))
+		return false;
+	for (unsigned i = 0; i < place->count; i++)
+		if (i != found->dir)
+			(void)sweep_one(place->groups[i].dir, found->text, kind, unified);
+	return true;
 }
 
 void cgroup_sweep_place(const struct cgroup_place *place)
 {
-	for (size_t i = 0; i < place->count; i++)
-		(void)cgroup_sweep_group(place->groups[i].dir,
-					 place->driver != CGROUP_V1);
+	struct sample sample;
+	bool again = true;
+
+	while (again && sample_init(&sample) == 0) {
+		unsigned first = (unsigned)sample.random;
+
+		again = false;
+		/* On v1 all hierarchies have the names of most boxes. */
+		for (size_t i = 0; i < place->count && sample.whole; i++) {
+			unsigned group = (unsigned)((first + i) % place->count);
+
+			(void)sample_take(&sample, place->groups[group].dir, group,
+					  is_ours);
+		}
+		for (size_t i = 0; i < sample.count; i++)
+			again |= sweep_name(place, &sample.names[i]);
+		again = again && !sample.whole;
+	}
 }
 
 int cgroup_sweep(void)

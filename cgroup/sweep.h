@@ -5,13 +5,10 @@
 
 #include "cgroup/place.h"
 
-/* In the groups of a place, not below them. */
+/* In the groups of a place, not below them. Of many that live no more than some are
+ * looked at (base/sample.h), so that the start of a box does not take longer for them;
+ * who calls this often enough meets all. */
 void cgroup_sweep_place(const struct cgroup_place *place);
-
-/*
- * In one group's directory. unified: by the locks of v2. Returns how many were removed.
- */
-int cgroup_sweep_group(int dir, bool unified);
 
 /* Remove a box's directory, whose lock we hold, with what is in it. 0 or -errno. */
 int cgroup_remove_box(int dir, const char *name);

@@ -15,14 +15,18 @@ void session_look_for_leftovers(void *data)
 	/* One that has none to look for, or that another call looks for, is done. */
 	if (!atomic_compare_exchange_strong(&session->leftovers, &due, LEFTOVERS_NONE))
 		return;
-	if (workspace_has_leftovers(session->temp_dir))
+	if (workspace_look(session->temp_dir, &session->found))
 		atomic_store(&session->leftovers, LEFTOVERS_FOUND);
 }
 
 void session_remove_leftovers(struct husk_session *session)
 {
-	if (atomic_exchange(&session->leftovers, LEFTOVERS_NONE) != LEFTOVERS_NONE)
-		(void)workspace_sweep(session->temp_dir);
+	enum leftovers before = atomic_exchange(&session->leftovers, LEFTOVERS_NONE);
+
+	if (before == LEFTOVERS_FOUND ||
+	    (before == LEFTOVERS_DUE &&
+	     workspace_look(session->temp_dir, &session->found)))
+		workspace_remove_found(session->temp_dir, &session->found);
 }
 
 int husk_sweep(const char *temp_dir, uint64_t *ret_workspaces, uint64_t *ret_groups,

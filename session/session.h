@@ -37,6 +37,7 @@ struct husk_session {
 	struct image_root root; /* what spec.image stands on */
 	bool workdir_given;	/* the caller named a working directory */
 	_Atomic enum leftovers leftovers;
+	struct sample found; /* of whoever made leftovers what it is */
 	struct box_spec spec;
 	struct spares *spares; /* session/spares.h; NULL: none are kept */
 };
@@ -51,10 +52,9 @@ int session_make_spec(const struct husk_options *options, struct husk_session *s
 int session_check_spec(const struct husk_options *options, struct box_spec *spec,
 		       struct husk_error *err);
 
-/* leftovers.c: look for leftovers where that is due. Takes as long as the directory of
- * temporary workspaces is large, and is therefore done while a box starts. */
+/* leftovers.c: look for leftovers where that is due. Done while a box starts. */
 void session_look_for_leftovers(void *session);
-/* Remove what was found, or where nobody has looked yet what there is. */
+/* Remove what was found; where nobody has looked yet, look first. */
 void session_remove_leftovers(struct husk_session *session);
 
 /* Between these two a session is not closed. HUSK_E_CLOSED. */

@@ -14,6 +14,8 @@
 
 #include <husk/error.h>
 
+#include "base/sample.h"
+
 enum { WORKSPACE_NAME_SIZE = 21 }; /* of a temporary one, with the NUL */
 
 struct workspace {
@@ -70,7 +72,12 @@ int workspace_deinit(struct workspace *workspace, struct husk_error *err);
  * temp_dir cannot be read or is open to changes by other users. */
 int workspace_sweep(const char *temp_dir);
 
-/* Whether workspace_sweep would find something to remove. */
-bool workspace_has_leftovers(const char *temp_dir);
+/* The same for a start, which must not take longer the more of them live or the more lies
+ * in temp_dir: first a look at some of them (base/sample.h says how many), chosen at
+ * random. True where *ret has the names of any that are dead. */
+bool workspace_look(const char *temp_dir, struct sample *ret);
+
+/* Remove those, and as many more as further looks find. */
+void workspace_remove_found(const char *temp_dir, struct sample *found);
 
 #endif

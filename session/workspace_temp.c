@@ -2,6 +2,7 @@
 #include "session/workspace_temp.h"
 
 #include "base/fd.h"
+#include "base/sample.h"
 #include "session/remove.h"
 #include "runtime/box.h"
 #include "session/walk.h"
@@ -130,9 +131,16 @@ int workspace_temp_remove(int parent, const char *name, int fd,
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Open one of ours that may have any mode by now; what it is is checked before the mode
- * is changed, on the descriptor that it is changed through. */
-static int open_leftover(int parent, const char *name, mode_t *ret_mode)
+static bool is_our_own(const struct stat *st)
+{
+	uid_t user = geteuid();
+
+	return st->st_uid == user || (user == 0 && ids_is_box(st->st_uid));
+}
+
+/* Open one that a box has shut. What it is is checked before its mode is changed, on the
+ * descriptor that it is changed through. */
+static int open_shut(int parent, const char *name, mode_t *ret_before)
 {
 	CLEANUP_FD int pin =
 	    openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -142,45 +150,55 @@ static int open_leftover(int parent, const char *name, mode_t *ret_mode)
 
 	if (pin < 0 || fstat(pin, &st) < 0)
 		return -errno;
-	if (st.st_uid != geteuid() && !(geteuid() == 0 && ids_is_box(st.st_uid)))
+	if (!is_our_own(&st))
 		return -EPERM;
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", pin);
-	if ((st.st_mode & 0700) != 0700 && fchmodat(AT_FDCWD, self, 0700, 0) < 0)
+	if (fchmodat(AT_FDCWD, self, 0700, 0) < 0)
 		return -errno;
-	*ret_mode = st.st_mode & 07777;
+	*ret_before = st.st_mode & 07777;
 	fd = openat(pin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_leftover(int parent, const char *name, mode_t *ret_before)
+{
+	CLEANUP_FD int fd =
+	    openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == EACCES ? open_shut(parent, name, ret_before) : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return is_our_own(&st) ? fd_take(&fd) : -EPERM;
 }
 
 /* Open and lock a directory of parent if it is a leftover; else -1. */
 static int take_leftover(int parent, const char *name)
 {
-	mode_t mode = 0;
-	CLEANUP_FD int fd = open_leftover(parent, name, &mode);
+	const mode_t unchanged = (mode_t)-1;
+	mode_t before = unchanged;
+	CLEANUP_FD int fd = open_leftover(parent, name, &before);
 
 	if (fd < 0)
 		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) { /* in use, by us or another process */
-		if ((mode & 0700) != 0700)
-			(void)fchmod(fd, mode);
+		if (before != unchanged)
+			(void)fchmod(fd, before);
 		return -1;
 	}
 	return is_in_place(parent, name, fd) ? fd_take(&fd) : -1;
 }
 
-/* Whether one was removed, or was there where that is all that is asked. */
-static bool sweep_one(int parent, const char *name, bool look_only)
+static bool sweep_one(int parent, const char *name)
 {
 	struct remove_report report;
 	CLEANUP_FD int fd = take_leftover(parent, name);
 
-	if (fd < 0)
-		return false;
-	return look_only || workspace_temp_remove(parent, name, fd, &report) == 0;
+	return fd >= 0 && workspace_temp_remove(parent, name, fd, &report) == 0;
 }
 
-/* Returns how many, or -errno. */
-static int sweep(const char *temp_dir, bool look_only)
+int workspace_sweep(const char *temp_dir)
 {
 	CLEANUP_WALK struct walk walk = WALK_INIT;
 	CLEANUP_FD int parent = -1;
@@ -192,18 +210,50 @@ static int sweep(const char *temp_dir, bool look_only)
 		r = walk_init(&walk, parent, false);
 	if (r < 0)
 		return r;
-	while (!(look_only && swept > 0) && (r = walk_next(&walk, &entry)) > 0)
+	while ((r = walk_next(&walk, &entry)) > 0)
 		if (is_our_name(entry.name))
-			swept += sweep_one(parent, entry.name, look_only);
+			swept += sweep_one(parent, entry.name);
 	return r < 0 ? r : swept;
 }
 
-int workspace_sweep(const char *temp_dir)
+/* Keep of a sample the names of leftovers. */
+static void keep_dead(int parent, struct sample *sample)
 {
-	return sweep(temp_dir, false);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sample->count; i++) {
+		CLEANUP_FD int fd = take_leftover(parent, sample->names[i].text);
+
+		if (fd >= 0)
+			sample->names[kept++] = sample->names[i];
+	}
+	sample->count = kept;
 }
 
-bool workspace_has_leftovers(const char *temp_dir)
+bool workspace_look(const char *temp_dir, struct sample *ret)
 {
-	return sweep(temp_dir, true) > 0;
+	CLEANUP_FD int parent = -1;
+
+	ret->count = 0;
+	if (workspace_temp_dir(temp_dir, &parent) < 0 || sample_init(ret) < 0 ||
+	    sample_take(ret, parent, 0, is_our_name) < 0)
+		return false;
+	keep_dead(parent, ret);
+	return ret->count > 0;
+}
+
+void workspace_remove_found(const char *temp_dir, struct sample *found)
+{
+	CLEANUP_FD int parent = -1;
+	bool again = true;
+
+	if (workspace_temp_dir(temp_dir, &parent) < 0)
+		return;
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < found->count; i++)
+			again |= sweep_one(parent, found->names[i].text);
+		/* Where some of a few were dead, there may be more. */
+		again = again && !found->whole && workspace_look(temp_dir, found);
+	}
 }

@@ -222,8 +222,8 @@ HUSK_API husk_session *husk_session_close(husk_session *session);
  * Remove what callers that were killed have left behind: temporary workspaces of this
  * user in temp_dir (NULL: /tmp) and control groups of boxes. What belongs to a live
  * caller is told by its lock and not touched. Opening a session with a temporary
- * workspace and starting a box do the same in their own place. ret_workspaces and
- * ret_groups (how many were removed) may be NULL.
+ * workspace and starting a box do the same in their own place, where many live with some
+ * of them at a time. ret_workspaces and ret_groups (how many were removed) may be NULL.
  *
  * Ownership: values. Errors: HUSK_E_SYSTEM. Threads: any. Since: 0.1.0.
  */

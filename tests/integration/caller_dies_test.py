@@ -143,7 +143,7 @@ def sleeping(t):
     return [pid for pid in processes_with(t.marker) if arguments_of(pid)[:1] == [b"sleep"]]
 
 
-@test
+@test(alone=True)
 def control_groups_are_swept(t):
     """A killed caller leaves those of its boxes to the next start."""
     names = set()

@@ -4,9 +4,15 @@
 #include "tests/unit/cgroup_live.h"
 #include "tests/unit/skipping.h"
 
+#include "base/sample.h"
+#include "cgroup/sweep.h"
+
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 
 static size_t open_fds(void)
 {
@@ -92,6 +98,76 @@ static void the_next_process_sweeps_its_place(void **state)
 	assert_int_equal(wait_for(pid), 0);
 	assert_gone(&trace);
 	(void)close(alive[0]);
+}
+
+/* -- among many that live ---------------------------------------------------------------
+ */
+
+enum { LIVING = 300, DEAD = 4, STARTS = 5000 };
+
+static unsigned looks;
+
+/* In place of the C library's, for all that this program is linked with. */
+int flock(int fd, int operation)
+{
+	looks++;
+	return (int)syscall(SYS_flock, fd, operation);
+}
+
+/* As dead callers leave them: in all groups, and in one after a removal that was cut. */
+static void make_dead(const struct cgroup_place *place,
+		      char names[DEAD][CGROUP_NAME_SIZE])
+{
+	for (size_t i = 0; i < DEAD; i++) {
+		assert_int_equal(cgroup_name_random(CGROUP_BOX_PREFIX, names[i]), 0);
+		for (size_t k = 0; k < place->count; k++)
+			if (i % 2 == 0 || k == place->count - 1)
+				assert_int_equal(
+				    mkdirat(place->groups[k].dir, names[i], 0755), 0);
+	}
+}
+
+static size_t count_dead(const struct cgroup_place *place,
+			 char names[DEAD][CGROUP_NAME_SIZE])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DEAD; i++)
+		for (size_t k = 0; k < place->count; k++)
+			count += is_there(place, k, names[i]);
+	return count;
+}
+
+static void starts_look_at_few_and_meet_all(void **state)
+{
+	static struct cgroup_box *living[LIVING];
+	char names[DEAD][CGROUP_NAME_SIZE];
+	struct cgroup_place *place;
+	int starts = 0;
+
+	(void)state;
+	need(&host.pids);
+	for (int i = 0; i < LIVING; i++)
+		living[i] = box_with(0, 0, 16);
+	place = cgroup_place_get(CGROUP_ALLOW_MOVE);
+	make_dead(place, names);
+	/* (Other programs' starts help.) */
+	for (; count_dead(place, names) > 0 && starts < STARTS; starts++) {
+		looks = 0;
+		cgroup_sweep_place(place);
+		/* Each of the dead in each group may be worth another round. */
+		assert_in_range(
+		    looks, 1, (SAMPLE_NAMES + place->count) * (1 + DEAD * place->count));
+	}
+	assert_int_equal(count_dead(place, names), 0);
+	for (int i = 0; i < 100; i++) {
+		looks = 0;
+		cgroup_sweep_place(place);
+		assert_in_range(looks, SAMPLE_NAMES / 2, SAMPLE_NAMES);
+	}
+	for (int i = 0; i < LIVING; i++)
+		free_and_check(living[i]);
+	cgroup_place_put(place);
 }
 
 static void sweep_leaves_our_own(void **state)
@@ -238,11 +314,22 @@ static void nothing_is_left_open(void **state)
 	assert_int_equal(open_fds(), fds);
 }
 
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sweep_removes_what_the_dead_left),
 	    cmocka_unit_test(the_next_process_sweeps_its_place),
+	    cmocka_unit_test(starts_look_at_few_and_meet_all),
 	    cmocka_unit_test(sweep_leaves_our_own),
 	    cmocka_unit_test(two_threads_make_a_hundred),
 	    cmocka_unit_test(a_hundred_threads_use_one_each),
@@ -250,5 +337,6 @@ int main(void)
 	    cmocka_unit_test(nothing_is_left_open),
 	};
 
+	allow_descriptors();
 	return cmocka_run_group_tests(tests, look, NULL);
 }

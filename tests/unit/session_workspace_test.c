@@ -307,6 +307,7 @@ static void what_stays_is_reported(void **state)
 /* A process that makes a workspace, says so, and is killed. */
 static void leave_behind(struct place *p)
 {
+	struct sample found;
 	int said[2], status = -1;
 	char byte = 0;
 	pid_t pid;
@@ -326,7 +327,7 @@ static void leave_behind(struct place *p)
 	assert_int_equal(read(said[0], &byte, 1), 1);
 	(void)close(said[0]);
 	assert_int_equal(count_names(p), 1);
-	assert_false(workspace_has_leftovers(p->temp)); /* it lives */
+	assert_false(workspace_look(p->temp, &found)); /* it lives */
 	assert_int_equal(workspace_sweep(p->temp), 0);
 	assert_int_equal(count_names(p), 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -337,15 +338,17 @@ static void leave_behind(struct place *p)
 static void leftovers_of_a_killed_process_are_swept(void **state)
 {
 	struct place p = place_open();
+	struct sample found;
 	(void)state;
 
 	leave_behind(&p);
 	assert_int_equal(count_names(&p), 1);
 	assert_int_equal(workspace_open(NULL, p.temp, &p.ws, NULL), 0);
-	assert_true(workspace_has_leftovers(p.temp));
+	assert_true(workspace_look(p.temp, &found));
 	assert_int_equal(count_names(&p), 2); /* a look removes nothing */
-	assert_int_equal(workspace_sweep(p.temp), 1);
-	assert_false(workspace_has_leftovers(p.temp));
+	workspace_remove_found(p.temp, &found);
+	assert_int_equal(workspace_sweep(p.temp), 0);
+	assert_false(workspace_look(p.temp, &found));
 	assert_int_equal(count_names(&p), 1); /* ours, which is in use */
 	assert_true(exists(p.tree.ws, p.ws.name));
 	assert_int_equal(workspace_deinit(&p.ws, NULL), 0);
@@ -389,6 +392,7 @@ static void a_sweep_leaves_what_is_not_ours(void **state)
 	struct place p = place_open();
 	struct canary canary = canary_look(&p.tree);
 	size_t expected = sizeof(not_ours) / sizeof(not_ours[0]), theirs = 0;
+	struct sample found;
 	(void)state;
 
 	for (size_t i = 0; i < expected; i++)
@@ -402,7 +406,7 @@ static void a_sweep_leaves_what_is_not_ours(void **state)
 	    fchownat(p.tree.ws, "husk-ws-dddddddddddd", 64123, 64123, 0) == 0)
 		theirs = 1; /* else it is a leftover of ours */
 	expected += theirs;
-	assert_int_equal(workspace_has_leftovers(p.temp), theirs == 0);
+	assert_int_equal(workspace_look(p.temp, &found), theirs == 0);
 	assert_int_equal(workspace_sweep(p.temp), 1 - (int)theirs);
 	assert_int_equal(count_names(&p), expected);
 	assert_canary(&p.tree, &canary);
