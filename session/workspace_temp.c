@@ -117,18 +117,24 @@ int workspace_temp_make(int parent, char ret_name[WORKSPACE_NAME_SIZE], int *ret
 	return r;
 }
 
+static int remove_empty(int parent, const char *name, int fd)
+{
+	if (!is_in_place(parent, name, fd))
+		return -ESTALE;
+	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
 int workspace_temp_remove(int parent, const char *name, int fd,
 			  struct remove_report *report)
 {
 	int r;
 
+	*report = (struct remove_report){0};
+	if (remove_empty(parent, name, fd) == 0) /* as most are */
+		return 0;
 	(void)fchmod(fd, 0700); /* the box may have changed it */
 	r = remove_tree(fd, report);
-	if (r < 0)
-		return r;
-	if (!is_in_place(parent, name, fd))
-		return -ESTALE;
-	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+	return r < 0 ? r : remove_empty(parent, name, fd);
 }
 
 static bool is_our_own(const struct stat *st)
