@@ -340,6 +340,27 @@ def preloaded_modules_are_there(t):
         raised(husk.SandboxError, lambda bad=bad: sandbox(t, prewarm=bad), "prewarm")
 
 
+def with_module(t, source, **more):
+    """A sandbox that preloads `left`, a module of its own .deps."""
+    folder = t.tmp / "with_module"
+    (folder / ".deps").mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    (folder / ".deps" / "left.py").write_text(source, "utf-8")
+    return warm(t, preload=["left"], workspace=str(folder), deps_readonly=True, **more)
+
+
+@test(timeout=240)
+def what_a_module_prints_is_no_calls(t):
+    """However much it is, and through whatever it is printed."""
+    source = ("import os, subprocess, sys\nprint('early'); print('early', file=sys.stderr)\n"
+              "os.write(1, b'x' * 300000); subprocess.run(['echo', 'early'])\n"
+              "sys.stdout = open(1, 'w', closefd=False)\nprint('early')\n")
+    with with_module(t, source) as box:
+        r = ended(in_interpreter(box, "import os; print(sorted(map(int, os.listdir("
+                                      "'/proc/self/fd')))[:4]); os.system('echo out >&2')"))
+        equal((r.stdout, r.stderr), ("[0, 1, 2, 3]\n", "out\n"))
+
+
 @test(timeout=240)
 def killed_spares_lose_no_call(t):
     """One whose interpreter or init was killed is never used."""
