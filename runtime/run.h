@@ -71,6 +71,10 @@ void run_supervise(struct run *run);
 /* Note what the box used, once; everything in it but init is dead. */
 void run_count(struct run *run);
 
+/* What init has written down, also where it is dead; nothing where that cannot be read.
+ */
+struct wire_progress run_progress(const struct run *run);
+
 /* Wait until nothing is left of the box; it is ended where it does not end by itself. */
 void run_bury(struct run *run);
 

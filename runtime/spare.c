@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "runtime/past.h"
 #include "runtime/places.h"
 #include "runtime/run.h"
 #include "runtime/template.h"
@@ -168,7 +169,7 @@ static int ended_early(struct box_spare *spare, struct husk_error *err)
 }
 
 /* What making it took is not the call's. */
-static int settle(struct box_spare *spare)
+static int settle(struct box_spare *spare, struct husk_error *err)
 {
 	struct wire_request request = {.order = WIRE_HOLD};
 	struct run *run = spare->run;
@@ -176,11 +177,13 @@ static int settle(struct box_spare *spare)
 	if (run->cgroup)
 		cgroup_box_counters(run->cgroup, &spare->used);
 	if (!spare->held)
-		return 0;
-	return send(run->channel, &request, sizeof(request),
-		    MSG_NOSIGNAL | MSG_DONTWAIT) < 0
-		   ? -1
-		   : 0;
+		return 1;
+	if (past_check(run, &spare->used, err) < 0)
+		return HUSK_E_SYSTEM;
+	if (send(run->channel, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) <
+	    0)
+		return ended_early(spare, err);
+	return 1;
 }
 
 int box_spare_ready(struct box_spare *spare, struct husk_error *err)
@@ -195,9 +198,9 @@ int box_spare_ready(struct box_spare *spare, struct husk_error *err)
 	if (ready == 0 && run_clock() >= run->begin_us + BOX_HOLD_US)
 		return error_set(err, HUSK_E_SYSTEM, "spare box",
 				 "it was not ready within a minute");
-	if (ready > 0 && settle(spare) < 0)
-		ready = -1;
-	return ready < 0 ? ended_early(spare, err) : ready;
+	if (ready > 0)
+		return settle(spare, err);
+	return ready < 0 ? ended_early(spare, err) : 0;
 }
 
 void box_spare_fds(const struct box_spare *spare, int fds[BOX_SPARE_FDS])
@@ -226,7 +229,8 @@ bool box_spare_alive(const struct box_spare *spare)
 			       {.fd = spare->run->source, .events = POLLIN},
 			       {.fd = spare->run->shim_fd, .events = POLLIN}};
 
-	return spare->stamp == places_stamp(spare->run->spec) && poll(fds, 3, 0) == 0;
+	return spare->stamp == places_stamp(spare->run->spec) &&
+	       !(spare->held && past_was_denied(spare->run)) && poll(fds, 3, 0) == 0;
 }
 
 static int send_call(struct run *run)
@@ -318,8 +322,10 @@ static void subtract_used(struct box_spare *spare)
 {
 	struct cgroup_counters *counters = &spare->run->outcome->counters;
 
-	if (spare->run->outcome->has_cgroup)
-		counters->cpu_us = less(counters->cpu_us, spare->used.cpu_us);
+	if (!spare->run->outcome->has_cgroup)
+		return;
+	counters->cpu_us = less(counters->cpu_us, spare->used.cpu_us);
+	counters->pids_denied = less(counters->pids_denied, spare->used.pids_denied);
 }
 
 static int run_call(struct box_spare *spare, struct husk_error *err)

@@ -176,7 +176,7 @@ static int read_report(struct run *run)
 	return -1;
 }
 
-static struct wire_progress read_progress(const struct run *run)
+struct wire_progress run_progress(const struct run *run)
 {
 	struct wire_progress progress = {0};
 
@@ -191,7 +191,7 @@ static struct wire_progress read_progress(const struct run *run)
 static void note_lost(struct run *run)
 {
 	struct box_outcome *outcome = run->outcome;
-	struct wire_progress progress = read_progress(run);
+	struct wire_progress progress = run_progress(run);
 
 	if (run->stub.step != 0) {
 		run_failed(run, run->stub.step, run->stub.error, NULL);
@@ -408,7 +408,7 @@ void run_abandon(struct run *run)
 static void note_progress(struct run *run)
 {
 	struct box_outcome *outcome = run->outcome;
-	struct wire_progress progress = read_progress(run);
+	struct wire_progress progress = run_progress(run);
 
 	if (outcome->end == BOX_TIMED_OUT || outcome->end == BOX_CANCELLED)
 		outcome->started = progress.started != 0;

@@ -216,7 +216,11 @@ static void make_ready(struct spares *spares, struct spare_slot *slot)
 	if (slot->generation == spares->generation) {
 		push(&spares->ready, slot);
 		spares->failures[slot->kind] = 0;
-		(void)snprintf(spares->trouble, sizeof(spares->trouble), "%s", trouble);
+		/* What stands in for interpreters says nothing of what keeps them away.
+		 */
+		if (slot->kind != SPARE_PROGRAM || spares->failures[SPARE_PYTHON] == 0)
+			(void)snprintf(spares->trouble, sizeof(spares->trouble), "%s",
+				       trouble);
 		slot = NULL;
 	} else {
 		spares->want_more = true; /* the settings have changed meanwhile */

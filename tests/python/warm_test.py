@@ -362,6 +362,31 @@ def what_a_module_prints_is_no_calls(t):
 
 
 @test(timeout=240)
+def what_a_module_did_is_no_calls_fault(t):
+    """What the kernel ends while modules are loaded is told of who loads them, and of no
+    call that does not."""
+    for source, fault in (
+            ("import ctypes, os\nif os.fork() == 0:\n"
+             "    ctypes.CDLL(None).syscall(165, 0, 0, 0, 0, 0)\nos.wait()\n",
+             "escape_blocked"),
+            ("import os\nif os.fork() == 0:\n    x = bytearray(300 << 20)\n"
+             "    os._exit(0)\nos.wait()\n", "oom")):
+        with with_module(t, source, memory_mb=100) as box:
+            r = ended(box.run_code("print(1)"), stdout="1\n")
+            if fault == "oom" and r.limits.memory != "enforced":
+                continue
+
+            def is_replaced(box=box):
+                r = ended(box.run_code("print(1)"), stdout="1\n")
+                check(r.spare != "interpreter", f"{r}")
+                return r.spare == "program" or box.spares.programs > 0
+            # At last a program spare is kept in its place; why stays to be read.
+            check(poll(is_replaced, PATIENCE), f"{box.spares}")
+            contains(box.spares.trouble, "while modules were loaded")
+            equal(box.run_code("import left").fault.type, fault)
+
+
+@test(timeout=240)
 def killed_spares_lose_no_call(t):
     """One whose interpreter or init was killed is never used."""
     with warm(t, prewarm=2) as box:
