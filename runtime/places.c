@@ -10,13 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/mix.h"
 #include "runtime/layout.h"
-
-static void mix(uint64_t *hash, uint64_t value)
-{
-	*hash = (*hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	*hash ^= *hash >> 32;
-}
 
 /* What of path lies below the directory dir, both relative to the root; NULL: nothing. */
 static const char *below(const char *path, const char *dir)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "runtime/caller_state.h"
 #include "runtime/past.h"
 #include "runtime/places.h"
 #include "runtime/run.h"
@@ -31,6 +32,8 @@ struct box_spare {
 	struct cgroup_counters used; /* before its call */
 	bool held;
 	uint64_t stamp; /* of what the host showed when it was made */
+	pid_t maker;	/* the thread that made it, */
+	uint64_t state; /* and what it took from that and its process */
 	uint64_t
 	    end_us; /* monotonic clock: when it was told to end, or had reported; 0 */
 	struct buffer said; /* the head included */
@@ -94,6 +97,8 @@ int box_park(const struct box_spec *spec, const struct box_hold *hold,
 		return error_oom(err, "spare box");
 	spare->held = hold != NULL;
 	spare->stamp = places_stamp(spec);
+	spare->maker = gettid();
+	spare->state = caller_state_stamp(spare->maker);
 	spare->said = BUFFER_INIT(SAID_MAX);
 	fill_call(&spare->call, hold);
 	spare->run = run_new(spec, &spare->call, &spare->outcome);
@@ -230,6 +235,7 @@ bool box_spare_alive(const struct box_spare *spare)
 			       {.fd = spare->run->shim_fd, .events = POLLIN}};
 
 	return spare->stamp == places_stamp(spare->run->spec) &&
+	       spare->state == caller_state_stamp(spare->maker) &&
 	       !(spare->held && past_was_denied(spare->run)) && poll(fds, 3, 0) == 0;
 }
 

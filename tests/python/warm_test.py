@@ -186,7 +186,8 @@ def each_call_is_a_box_of_its_own(t):
     """Namespaces, processes, /tmp and modules are nobody else's."""
     seen = set()
     code = ("import os, time, sys\nprint([os.readlink(f'/proc/self/ns/{n}') for n in "
-            "('mnt', 'pid', 'ipc', 'user')])\nassert not os.listdir('/tmp'), 'tmp'\n"
+            "('mnt', 'pid', 'ipc', 'user', 'net', 'uts', 'cgroup')])\n"
+            "assert not os.listdir('/tmp'), 'tmp'\n"
             "assert not hasattr(sys, 'left')\nsys.left = 1\n"
             "open('/tmp/x', 'w').close(); open('/dev/shm/y', 'w').close()\n"
             "assert len([p for p in os.listdir('/proc') if p.isdigit()]) == 2\n"
@@ -384,6 +385,33 @@ def what_a_module_did_is_no_calls_fault(t):
             check(poll(is_replaced, PATIENCE), f"{box.spares}")
             contains(box.spares.trouble, "while modules were loaded")
             equal(box.run_code("import left").fault.type, fault)
+
+
+@test(timeout=240)
+def limits_of_the_caller_are_those_of_now(t):
+    """What it has taken from itself since a spare was made, the next call does not have."""
+    code = ("import os, resource\nprint(resource.getrlimit(resource.RLIMIT_FSIZE)[1],"
+            " os.nice(0))")
+
+    def lower_limits():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, 1 << 40))
+
+    def lower_priority():
+        for name in os.listdir("/proc/self/task"):
+            os.setpriority(os.PRIO_PROCESS, int(name), 5)
+
+    with warm(t) as box:
+        for change, wanted in ((lambda: None, "-1 0\n"), (lower_limits, f"{1 << 40} 0\n"),
+                               (lower_priority, f"{1 << 40} 5\n")):
+            ready(box)
+            change()
+            equal(box.run_code(code).stdout, wanted)
+            equal(in_interpreter(box, code).stdout, wanted)
+        for _ in range(2):
+            box.run(["true"])
+        ready(box, "programs")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 39, 1 << 39))
+        equal(box.run(["python3", "-c", code]).stdout, f"{1 << 39} 5\n")
 
 
 @test(timeout=240)
