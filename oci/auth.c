@@ -2,13 +2,13 @@
 #include "oci/auth.h"
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "oci/bounds.h"
 #include "oci/challenge.h"
 #include "oci/secret.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	MAX_SECRET = 512 * 1024,
@@ -29,14 +29,6 @@ void auth_deinit(struct auth *auth)
 	free(auth->service);
 	free(auth->scope);
 	(void)pthread_mutex_destroy(&auth->lock);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static int look_up(struct auth *auth, struct husk_error *err)
@@ -88,7 +80,7 @@ static int renew(struct auth *auth, const struct url *origin, struct husk_error 
 	if (rc < 0)
 		return rc;
 	rc = set_header(auth, "Bearer", token.value, err);
-	auth->until_ms = now_ms() + token.life_s * 1000;
+	auth->until_ms = clock_ms() + token.life_s * 1000;
 	token_deinit(&token);
 	return rc;
 }
@@ -107,7 +99,7 @@ static int header_locked(struct auth *auth, const struct url *origin, char **ret
 	int rc;
 
 	if (one_each(auth) ||
-	    (auth->header && auth->until_ms != 0 && now_ms() >= auth->until_ms)) {
+	    (auth->header && auth->until_ms != 0 && clock_ms() >= auth->until_ms)) {
 		rc = renew(auth, origin, err);
 		if (rc < 0)
 			return rc;
@@ -175,7 +167,7 @@ static int go_bearer(struct auth *auth, const struct url *origin,
 		auth->scope = NULL;
 		return error_oom(err, auth->settings.registry);
 	}
-	if (auth->until_ms > now_ms())
+	if (auth->until_ms > clock_ms())
 		auth->early++;
 	return one_each(auth) ? 0 : renew(auth, origin, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/credential_program.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/printable.h"
 #include "oci/bounds.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -185,21 +185,13 @@ static int drain(struct run *run, int out, struct husk_error *err)
 	return n == 0 || (errno != EAGAIN && errno != EINTR) ? 1 : 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Read until it has ended. Others may hold its output open: those are not waited for. */
 static int attend(struct run *run, int out, struct husk_error *err)
 {
 	const struct helper *helper = run->helper;
 	const unsigned timeout_s =
 	    helper->timeout_s ? helper->timeout_s : OCI_HELPER_TIMEOUT_S;
-	const int64_t deadline = now_ms() + (int64_t)timeout_s * 1000;
+	const int64_t deadline = clock_ms() + (int64_t)timeout_s * 1000;
 	struct pollfd wait[] = {{run->pidfd, POLLIN, 0}, {out, POLLIN, 0}};
 
 	for (;;) {
@@ -216,7 +208,7 @@ static int attend(struct run *run, int out, struct husk_error *err)
 		if (helper->stopped && helper->stopped(helper->user) != 0)
 			return error_set(err, HUSK_E_CANCELLED, run->name,
 					 "the credential helper was cancelled");
-		if (now_ms() > deadline)
+		if (clock_ms() > deadline)
 			return error_set(err, HUSK_E_REGISTRY, run->name,
 					 "the credential helper has not ended after %u s",
 					 timeout_s);

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "oci/fetch_own.h"
 
 enum { TELL_MS = 100 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void tell_locked(struct fetch *fetch, struct husk_progress *event)
 {
@@ -62,7 +54,7 @@ void fetch_tell_bytes(struct fetch *fetch, size_t layer, uint64_t done)
 
 	if (!fetch->options->on_progress)
 		return;
-	now = now_ms();
+	now = (uint64_t)clock_ms();
 	(void)pthread_mutex_lock(&fetch->progress_lock);
 	if (now - fetch->told_ms[layer] >= TELL_MS) {
 		fetch->told_ms[layer] = now;

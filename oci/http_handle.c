@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/http_handle.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -73,14 +75,6 @@ void http_handle_give(struct http_handles *handles, struct http_handle *handle,
 	(void)pthread_mutex_unlock(&handles->lock);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static CURLcode outcome(struct http_handle *handle, const struct lib_curl *curl)
 {
 	CURLMsg *message;
@@ -100,7 +94,7 @@ static CURLcode loop(struct http_handle *handle, const struct lib_curl *curl,
 	int running = 1;
 
 	for (;;) {
-		uint64_t now = now_ms();
+		uint64_t now = (uint64_t)clock_ms();
 
 		if (stopped && now - asked >= POLL_MS) {
 			asked = now;

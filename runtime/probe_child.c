@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/rawsys.h"
 
@@ -66,22 +66,14 @@ static int write_maps(const struct probe_child *child, long pid)
 	return r;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* True where the child has ended. */
 static bool wait_end(int pidfd, int limit_ms)
 {
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
-	int64_t until = now_ms() + limit_ms;
+	int64_t until = clock_ms() + limit_ms;
 
 	for (;;) {
-		int64_t left = until - now_ms();
+		int64_t left = until - clock_ms();
 		int r = poll(&end, 1, left > 0 ? (int)left : 0);
 
 		if (r > 0)

@@ -7,19 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "runtime/timing.h"
-
-uint64_t run_clock(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 		    struct box_outcome *outcome)
@@ -39,7 +31,7 @@ struct run *run_new(const struct box_spec *spec, const struct box_call *call,
 	run->out = run->box_out = run->err = run->box_err = run->in = run->box_in = -1;
 	run->source = run->box_source = -1;
 	run->shim_fd = run->stub.init_pidfd = -1;
-	run->begin_us = run_clock();
+	run->begin_us = clock_us();
 	return run;
 }
 
@@ -186,7 +178,7 @@ static int run_once(const struct box_spec *spec, const struct box_call *call,
 		r = read_denials(run, err);
 	timing_step(run, TIMING_STOP);
 	timing_collect(run);
-	ret->wall_us = run_clock() - run->begin_us;
+	ret->wall_us = clock_us() - run->begin_us;
 	run_free(run);
 	return r;
 }

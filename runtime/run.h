@@ -113,9 +113,6 @@ int run_make_input(struct run *run);
 enum { RECEIVE_FDS = 2 };
 ssize_t run_receive(int channel, struct wire_report *report, int *fds, size_t count);
 
-/* Microseconds of the monotonic clock. */
-uint64_t run_clock(void);
-
 /* -- failure.c ------------------------------------------------------------------------
  */
 /* The sentence and the remedy for a failed step, into outcome->reason and hint. */

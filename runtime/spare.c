@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
 #include "runtime/caller_state.h"
@@ -200,7 +201,7 @@ int box_spare_ready(struct box_spare *spare, struct husk_error *err)
 		ready = hear(spare);
 	if (ready == 0 && box_spare_ended(spare))
 		ready = -1;
-	if (ready == 0 && run_clock() >= run->begin_us + BOX_HOLD_US)
+	if (ready == 0 && clock_us() >= run->begin_us + BOX_HOLD_US)
 		return error_set(err, HUSK_E_SYSTEM, "spare box",
 				 "it was not ready within a minute");
 	if (ready > 0)
@@ -339,7 +340,7 @@ static int run_call(struct box_spare *spare, struct husk_error *err)
 	struct run *run = spare->run;
 	int r;
 
-	run->begin_us = run_clock();
+	run->begin_us = clock_us();
 	run->warm = true;
 	r = spare->held ? go_held(run) : go_parked(run, err);
 	if (r != 0)
@@ -349,7 +350,7 @@ static int run_call(struct box_spare *spare, struct husk_error *err)
 		return 1;
 	run_count(run);
 	subtract_used(spare);
-	run->outcome->wall_us = run_clock() - run->begin_us;
+	run->outcome->wall_us = clock_us() - run->begin_us;
 	return 0;
 }
 
@@ -369,7 +370,7 @@ int box_spare_run(struct box_spare *spare, const struct box_call *call,
 	/* What was the caller's is not to be looked at any more. */
 	run->call = &spare->call;
 	run->outcome = &spare->outcome;
-	spare->end_us = run_clock();
+	spare->end_us = clock_us();
 	pthread_setcancelstate(cancel_state, NULL);
 	return r;
 }
@@ -379,7 +380,7 @@ void box_spare_end(struct box_spare *spare)
 	struct wire_request request = {.order = WIRE_END};
 
 	if (spare->end_us == 0)
-		spare->end_us = run_clock();
+		spare->end_us = clock_us();
 	if (spare->run->channel < 0 ||
 	    send(spare->run->channel, &request, sizeof(request),
 		 MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -388,7 +389,7 @@ void box_spare_end(struct box_spare *spare)
 
 bool box_spare_overdue(const struct box_spare *spare)
 {
-	return spare->end_us != 0 && run_clock() - spare->end_us > PATIENCE_US;
+	return spare->end_us != 0 && clock_us() - spare->end_us > PATIENCE_US;
 }
 
 struct box_spare *box_spare_bury(struct box_spare *spare)

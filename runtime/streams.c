@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum {
@@ -45,12 +46,12 @@ static void plan_retyping(struct streams *streams)
 	uint64_t wait = streams->retype_us > 0 ? 2 * streams->retype_us : RETYPE_FIRST;
 
 	streams->retype_us = wait < RETYPE_LAST ? wait : RETYPE_LAST;
-	streams->retype_at = run_clock() + streams->retype_us;
+	streams->retype_at = clock_us() + streams->retype_us;
 }
 
 void streams_shorten(const struct streams *streams, struct timespec *left)
 {
-	uint64_t now = run_clock(), wait;
+	uint64_t now = clock_us(), wait;
 
 	if (!streams->ended || streams->pending_size > 0 || streams->run->in < 0)
 		return;
@@ -75,7 +76,7 @@ static bool is_typed(const struct run *run)
 void streams_retype(struct streams *streams)
 {
 	if (!streams->ended || streams->pending_size > 0 || streams->run->in < 0 ||
-	    run_clock() < streams->retype_at)
+	    clock_us() < streams->retype_at)
 		return;
 	if (is_typed(streams->run))
 		end_input(streams);

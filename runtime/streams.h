@@ -21,7 +21,7 @@ struct streams {
 	/* Where there is no memory for larger ones: the box is on its way by then. */
 	char spare_copy[512], spare_discard[512];
 	bool ended;	    /* the end of the input is typed on the terminal */
-	uint64_t retype_at; /* and again then, by run_clock() */
+	uint64_t retype_at; /* and again then, by clock_us() */
 	uint64_t retype_us; /* which is so long after the last time */
 	bool refused;	    /* the callback asked for an end */
 	bool grown[2];	    /* the pipes were enlarged */

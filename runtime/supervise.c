@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "runtime/run.h"
 #include "runtime/streams.h"
@@ -209,7 +210,7 @@ static void note_lost(struct run *run)
 
 static int timeout_left(const struct run *run, struct timespec *ret)
 {
-	uint64_t now = run_clock(), end = run->begin_us + run->call->timeout_us;
+	uint64_t now = clock_us(), end = run->begin_us + run->call->timeout_us;
 	uint64_t left = now < end ? end - now : 0;
 
 	ret->tv_sec = (time_t)(left / 1000000);
@@ -221,7 +222,7 @@ static int timeout_left(const struct run *run, struct timespec *ret)
 static void shorten_to_look(const struct run *run, uint64_t look_at,
 			    struct timespec *left)
 {
-	uint64_t now = run_clock(), wait = look_at > now ? look_at - now : 0;
+	uint64_t now = clock_us(), wait = look_at > now ? look_at - now : 0;
 
 	if (!run->call->on_wait ||
 	    (uint64_t)left->tv_sec * 1000000 + (uint64_t)left->tv_nsec / 1000 <= wait)
@@ -238,7 +239,7 @@ static bool caller_stops(const struct run *run, bool interrupted, uint64_t *look
 
 	if (!run->call->on_wait)
 		return false;
-	now = run_clock();
+	now = clock_us();
 	if (!interrupted && now < *look_at)
 		return false;
 	*look_at = now + LOOK_US;
@@ -352,10 +353,10 @@ static void reap(struct run *run, struct streams *streams, bool killed)
 	struct pollfd fds[WATCH_COUNT];
 	siginfo_t info = {0};
 	struct pollfd *init = &fds[WATCH_IN]; /* input is over: its place is free */
-	uint64_t kill_at = killed ? run_clock() + ASK_MS * 1000 : UINT64_MAX;
+	uint64_t kill_at = killed ? clock_us() + ASK_MS * 1000 : UINT64_MAX;
 
 	for (;;) {
-		uint64_t now = run_clock();
+		uint64_t now = clock_us();
 
 		if (now >= kill_at) {
 			run_kill(run);
@@ -460,7 +461,7 @@ void run_bury(struct run *run)
 {
 	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
 	siginfo_t info = {0};
-	uint64_t kill_at = run_clock() + ASK_MS * 1000;
+	uint64_t kill_at = clock_us() + ASK_MS * 1000;
 
 	if (run->shim_fd < 0)
 		return;
@@ -469,7 +470,7 @@ void run_bury(struct run *run)
 
 		if (init.fd >= 0 && poll(&init, 1, 0) > 0)
 			end_shim(run);
-		else if (run_clock() >= kill_at)
+		else if (clock_us() >= kill_at)
 			run_kill(run);
 	}
 	(void)waitid(P_PIDFD, (id_t)run->shim_fd, &info, WEXITED | __WALL);

@@ -4,19 +4,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 _Static_assert((int)STEP_COUNT <= (int)WIRE_STEPS, "init counts every step");
 _Static_assert((int)STEP_COUNT + 12 <= (int)TIMING_ROWS, "every step has a row");
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void timing_start(struct run *run)
 {
@@ -29,13 +22,13 @@ void timing_start(struct run *run)
 void timing_step(struct run *run, enum timing_phase phase)
 {
 	if (run->clock)
-		run->clock->begun_ns[phase] = now_ns();
+		run->clock->begun_ns[phase] = (uint64_t)clock_ns();
 }
 
 void timing_reported(struct run *run)
 {
 	if (run->clock && run->clock->watched_ns == 0)
-		run->clock->watched_ns = now_ns();
+		run->clock->watched_ns = (uint64_t)clock_ns();
 }
 
 static void add(struct box_timing *timing, const char *name, const char *words,

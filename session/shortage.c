@@ -5,17 +5,10 @@
 #include <poll.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "session/session.h"
 
 enum { SLICE_US = 50000 };
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 void shortage_init(struct shortage *shortage)
 {
@@ -35,7 +28,7 @@ void shortage_deinit(struct shortage *shortage)
 
 struct shortage_wait shortage_begin(const struct box_call *call)
 {
-	return (struct shortage_wait){.until_us = now_us() + call->timeout_us};
+	return (struct shortage_wait){.until_us = clock_us() + call->timeout_us};
 }
 
 static bool is_stopped(const struct box_call *call, const struct shortage_wait *wait)
@@ -43,13 +36,13 @@ static bool is_stopped(const struct box_call *call, const struct shortage_wait *
 	struct pollfd fds[] = {{.fd = call->cancel_fd, .events = POLLIN},
 			       {.fd = call->cancel_fd2, .events = POLLIN}};
 
-	return now_us() >= wait->until_us || poll(fds, 2, 0) > 0 ||
+	return clock_us() >= wait->until_us || poll(fds, 2, 0) > 0 ||
 	       (call->on_wait && call->on_wait(call->user) != 0);
 }
 
 static void sleep_a_slice(struct husk_session *session)
 {
-	uint64_t end = now_us() + SLICE_US;
+	uint64_t end = clock_us() + SLICE_US;
 	struct timespec at = {.tv_sec = (time_t)(end / 1000000),
 			      .tv_nsec = (long)(end % 1000000) * 1000};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/snapshot.h"
 
-#include "session/stamp.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool is_late(struct snapshot *snap)
 {
 	enum { OFTEN = 256 };
 
-	return ++snap->added % OFTEN == 0 && stamp_monotonic() >= snap->until;
+	return ++snap->added % OFTEN == 0 && clock_ns() >= snap->until;
 }
 
 static int add_name(struct snapshot *snap, const char *name, uint32_t *ret)

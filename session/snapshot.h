@@ -60,7 +60,7 @@ struct snapshot {
 	uint32_t file_count;
 	uint32_t max;	/* of both together */
 	uint32_t added; /* how many names, all in all */
-	int64_t until;	/* when it is cut, by stamp_monotonic */
+	int64_t until;	/* when it is cut, by clock_ns */
 	bool cut;	/* a bound was reached: there is more */
 	int root_errno; /* why the root could not be read (it is HIDDEN then), or 0 */
 	int64_t newest; /* the latest ctime of a file */
@@ -101,7 +101,7 @@ struct snapshot_how {
 	bool alone;
 	/* Directories and files together, at most; 0: SNAPSHOT_ENTRIES_MAX. */
 	uint32_t max;
-	/* When to stop, by stamp_monotonic; 0: after SNAPSHOT_SECONDS_MAX. */
+	/* When to stop, by clock_ns; 0: after SNAPSHOT_SECONDS_MAX. */
 	int64_t until;
 };
 

@@ -3,6 +3,7 @@
  * into in the snapshot itself. */
 #include "session/snapshot.h"
 
+#include "base/clock.h"
 #include "base/temp_file.h"
 #include "session/snapshot_team.h"
 #include "session/stamp.h"
@@ -407,7 +408,7 @@ static int take(int root, const struct snapshot_how *how, struct snapshot_team *
 	if (how->max)
 		t.snap->max = how->max;
 	t.snap->until = until;
-	t.snap->begun = stamp_monotonic();
+	t.snap->begun = clock_ns();
 	t.snap->clock_offset = stamp_clock_offset();
 	r = take_root(&t, root);
 	if (team && (r == 0 || r == -EFBIG)) {
@@ -429,7 +430,7 @@ int snapshot_take(int root, const struct snapshot_how *how, struct snapshot **re
 {
 	const int64_t until =
 	    how->until ? how->until
-		       : stamp_monotonic() + SNAPSHOT_SECONDS_MAX * INT64_C(1000000000);
+		       : clock_ns() + SNAPSHOT_SECONDS_MAX * INT64_C(1000000000);
 	struct snapshot_team *team = NULL;
 	int r;
 

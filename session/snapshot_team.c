@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/snapshot_team.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "session/stamp.h"
 
@@ -226,7 +227,7 @@ int snapshot_team_give(struct snapshot_team *team, int dir_fd, uint32_t dir,
 		    .count = count - at < TEAM_CHUNK ? count - at : TEAM_CHUNK,
 		};
 
-		if (stamp_monotonic() >= team->until) {
+		if (clock_ns() >= team->until) {
 			fd_close(&piece.fd);
 			return -EFBIG;
 		}

@@ -34,7 +34,7 @@ struct team_piece {
 	int error; /* 0 or -errno of what was not about one file having gone */
 };
 
-/* A team for the files of old, which works until that time (by stamp_monotonic); or NULL
+/* A team for the files of old, which works until that time (by clock_ns); or NULL
  * where it would not help: a small tree, one processor, no memory or no thread to be had.
  */
 struct snapshot_team *snapshot_team_new(const struct snapshot *old, int64_t until);

@@ -24,11 +24,6 @@ static int64_t now(clockid_t clock)
 	return stamp_from(&time);
 }
 
-int64_t stamp_monotonic(void)
-{
-	return now(CLOCK_MONOTONIC);
-}
-
 /* Give the scratch file a new ctime, and look at it. */
 static bool touch(const struct stamp *stamp, int64_t *ret)
 {

@@ -56,8 +56,6 @@ static inline int64_t stamp_from(const struct timespec *time)
 			 (uint64_t)time->tv_nsec);
 }
 
-int64_t stamp_monotonic(void);
-
 /* The wall clock less the clock that nobody can set: it changes when the wall clock is
  * stepped, and then ctimes of before and after cannot be compared. */
 int64_t stamp_clock_offset(void);
