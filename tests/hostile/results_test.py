@@ -156,13 +156,14 @@ MEMORY = ("python3", "-c", "b = bytearray()\nwhile True: b += bytes(1 << 20)")
 @contextlib.contextmanager
 def nothing_left(scratch):
     """Mounts, control groups, descriptors, temporary files: before and after."""
-    before = mount_count(), groups.own(), descriptor_set()
-    yield
+    with groups.apart():
+        before = mount_count(), groups.own(), descriptor_set()
+        yield
 
-    def left():
-        return (mount_count() - before[0], groups.own() - before[1],
-                descriptor_set() - before[2], set(os.listdir(scratch)))
-    check(poll(lambda: not any(left()), 5), f"left: {left()}")
+        def left():
+            return (mount_count() - before[0], groups.own() - before[1],
+                    descriptor_set() - before[2], set(os.listdir(scratch)))
+        check(poll(lambda: not any(left()), 5), f"left: {left()}")
 
 
 def every_end(t, scratch):

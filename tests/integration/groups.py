@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control groups of boxes: which a process is in, and which are there."""
 
+import contextlib
 import os
 import pathlib
 import re
 
+from harness import check
 from harness.survivors import cgroups, poll
 
 NAME = re.compile(r"husk-[\w-]+")
@@ -20,14 +22,55 @@ def still_there(names):
     return {path for path in cgroups() if set(NAME.findall(path)) & names}
 
 
+def is_mine(path):
+    try:
+        return os.stat(path).st_uid == os.geteuid()
+    except OSError:
+        return False  # it went meanwhile
+
+
 def own():
-    """The groups of husk below the groups of this process. The root of a hierarchy is left
-    out where there is another: everybody's lie there."""
+    """The groups of husk and of this user below the groups of this process. The root of a
+    hierarchy is left out where there is another: everybody's lie there."""
     with open("/proc/self/cgroup", encoding="utf-8") as file:
         places = [line.rstrip("\n").split(":", 2)[2] for line in file]
     places = [place for place in places if place != "/"]
     return {path for path in cgroups()
-            if not places or any(f"{place}/" in path for place in places)}
+            if (not places or any(f"{place}/" in path for place in places))
+            and is_mine(path)}
+
+
+@contextlib.contextmanager
+def apart():
+    """This process, and what it starts, below groups that nobody else is in, where it may make
+    some (v1, root): own() sees no other program's boxes then."""
+    made = {}
+    for controller, above in leaf(os.getpid()).items():
+        if controller in ("memory", "pids", "cpu", "cpuacct"):
+            group = os.path.join(above, f"apart-{os.getpid()}")
+            with contextlib.suppress(OSError):
+                os.mkdir(group)
+                made[group] = above
+    try:
+        for group in made:
+            move(group)
+        yield
+    finally:
+        for group, above in made.items():
+            move(above)
+            check(poll(lambda: remove(group), 5), f"{group} is in use")
+
+
+def move(group):
+    pathlib.Path(group, "cgroup.procs").write_text(str(os.getpid()))
+
+
+def remove(group):
+    try:
+        os.rmdir(group)
+    except OSError:
+        return False
+    return True
 
 
 def left(before, seconds=5):
