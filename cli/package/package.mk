@@ -7,8 +7,10 @@ $(OUT)/package/launcher: cli/package/launcher.c
 		-Wl,--build-id=none $< -o $@
 
 BUNDLE := $(OUT)/package/husk-$(VERSION)-$(shell uname -m).tar.gz
+# One after the other, also under make -j: each builds the tree for a prefix of its own.
 .PHONY: bundle
-bundle: all $(OUT)/package/launcher
+bundle: $(if $(filter deb,$(MAKECMDGOALS)),deb)
+	$(MAKE) --no-print-directory all $(OUT)/package/launcher
 	$(PYTHON) cli/package/bundle --build $(OUT) --launcher $(OUT)/package/launcher \
 		--version $(VERSION) --out $(BUNDLE)
 
