@@ -2,24 +2,31 @@
 #include "runtime/caller_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mix.h"
 
 enum { PROCESSORS_MAX = 8192 };
 
+/* Sorted. Those that bind a box whatever it sets itself (runtime/rlimits.c); of the
+ * others a caller's are not to be had, or do nothing. A call each, which every call pays.
+ */
+static const __rlimit_resource_t limits[] = {
+    RLIMIT_AS,	     RLIMIT_CPU,    RLIMIT_DATA,  RLIMIT_FSIZE,	     RLIMIT_MEMLOCK,
+    RLIMIT_MSGQUEUE, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_SIGPENDING, RLIMIT_STACK,
+};
+
 static void mix_limits(uint64_t *hash)
 {
-	for (int i = 0; i < RLIM_NLIMITS; i++) {
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct rlimit limit = {0, 0};
 
-		(void)getrlimit((__rlimit_resource_t)i, &limit);
+		(void)getrlimit(limits[i], &limit);
 		mix(hash, limit.rlim_cur);
 		mix(hash, limit.rlim_max);
 	}
@@ -34,16 +41,6 @@ static void mix_processors(uint64_t *hash, pid_t thread)
 		mix(hash, words[i]);
 }
 
-static void mix_oom_score(uint64_t *hash)
-{
-	char text[32] = "";
-
-	if (fd_read_text(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) <= 0)
-		return;
-	for (const char *at = text; *at; at++)
-		mix(hash, (unsigned char)*at);
-}
-
 uint64_t caller_state_stamp(pid_t thread)
 {
 	int saved = errno;
@@ -54,7 +51,6 @@ uint64_t caller_state_stamp(pid_t thread)
 	mix(&hash, (uint64_t)getpriority(PRIO_PROCESS, (id_t)thread));
 	mix(&hash, (uint64_t)sched_getscheduler(thread));
 	mix(&hash, (uint64_t)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, thread));
-	mix_oom_score(&hash);
 	errno = saved;
 	return hash;
 }

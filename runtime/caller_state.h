@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a box takes from the process and the thread that make it: resource limits, and
- * what it may have of processors, disks and memory beside others.
+ * what it may have of processors and disks beside others.
  */
 #ifndef RUNTIME_CALLER_STATE_H
 #define RUNTIME_CALLER_STATE_H
