@@ -14,8 +14,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A mount table is as long as its machine has mounts; beyond this it is not one. */
-enum { TABLE_MAX = 64 << 20, TABLE_STEP = 64 << 10 };
+/* A mount table is as long as its machine has mounts; beyond this it is not one. The
+ * kernel gives a page of it at a time, and more room than that would be copied for
+ * nothing. */
+enum { TABLE_MAX = 64 << 20, TABLE_STEP = 4 << 10 };
 
 static int read_whole(const char *path, struct buffer *ret)
 {
