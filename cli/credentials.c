@@ -102,5 +102,6 @@ void cli_credentials_warn(const struct cli_settings *settings)
 		home = NULL;
 	for (size_t i = 0; i < settings->mount_count; i++)
 		look_at(settings->mounts[i].source, home);
-	look_at(settings->box.workspace, home);
+	if (settings->box.workspace)
+		look_at(settings->box.workspace, home);
 }
