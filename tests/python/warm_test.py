@@ -206,6 +206,68 @@ def each_call_is_a_box_of_its_own(t):
     equal(len(seen), 12)
 
 
+# What a call can leave where another one could find it; each line names one that was made.
+LEAVE = """
+import ctypes, os, resource, socket, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+left = socket.socket(socket.AF_UNIX); left.bind('\\0left'); left.listen()
+port = socket.create_server(('127.0.0.1', 4242))
+made = {'shm': libc.shmget(4242, 4096, 0o1666), 'sem': libc.semget(4242, 1, 0o1666),
+        'msg': libc.msgget(4242, 0o1666),
+        'queue': libc.mq_open(b'/left', os.O_CREAT | os.O_RDWR, 0o666, None)}
+assert min(made.values()) >= 0, made
+for name in ('/tmp/left', '/dev/shm/left'):
+    open(name, 'w').write('secret')
+os.environ['LEFT'] = 'secret'
+os.umask(0o77); os.nice(7); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(1000)
+open('/workspace/held', 'w').close()
+while not os.path.exists('/workspace/go'):
+    time.sleep(0.01)
+"""
+LOOK = """
+import ctypes, os, resource, socket
+libc = ctypes.CDLL(None)
+def reach(family, place):
+    try:
+        socket.socket(family).connect(place)
+    except OSError as error:
+        return error.errno
+print([reach(socket.AF_UNIX, '\\0left'), reach(socket.AF_INET, ('127.0.0.1', 4242))])
+print([libc.shmget(4242, 0, 0), libc.semget(4242, 0, 0), libc.msgget(4242, 0)])
+print(libc.mq_open(b'/left', os.O_RDONLY), [os.listdir(p) for p in
+      ('/tmp', '/dev/shm', '/dev/mqueue')], os.environ.get('LEFT'))
+print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()) == [1, os.getpid()])
+print(oct(os.umask(0)), os.nice(0), len(os.sched_getaffinity(0)),
+      resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@test(timeout=240)
+def what_a_call_leaves_is_in_no_other(t):
+    """Neither while it runs nor afterwards, in spares that were made before it, while it ran,
+    and after it."""
+    with warm(t, prewarm=2) as box:
+        wanted = in_interpreter(box, LOOK).stdout
+        contains(wanted, "[111, 111]\n[-1, -1, -1]\n-1 [[], [], []] None\nTrue\n0o22 0 ")
+        ready(box, count=2)
+        results = []
+        thread = threading.Thread(target=lambda: results.append(box.run_code(LEAVE)))
+        thread.start()
+        check(poll(lambda: any(f.path == "held" for f in box.list_files()), PATIENCE),
+              f"nothing was left: {results}")
+        for _ in range(3):
+            equal(in_interpreter(box, LOOK).stdout, wanted)
+        box.write_file("go", "")
+        thread.join()
+        equal((ended(results[0]).spare, results[0].stdout), ("interpreter", ""))
+        for _ in range(3):
+            equal(in_interpreter(box, LOOK).stdout, wanted)
+
+
 @test(timeout=120)
 def programs_get_what_a_call_brings(t):
     """Arguments, input, working directory and output of each call are its own."""
