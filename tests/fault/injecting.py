@@ -167,10 +167,11 @@ def chosen(calls, way, few):
     return picked
 
 
-def each_call(place, words, judge, prepare=lambda: None, few=FEW, stdin=b""):
+def each_call(place, words, judge, prepare=lambda: None, few=FEW, stdin=b"", share=(0, 1)):
     """Run `husk WORDS` as it is, then once for each call with that failing; the judge gets
-    (outcome, outcome without failure) and raises Failure. prepare: before each run. All
-    that went wrong is told together. Returns how many runs there were."""
+    (outcome, outcome without failure) and raises Failure. prepare: before each run. share:
+    (N, M): every Mth call from the Nth on, for tests that share the work. All that went
+    wrong is told together. Returns how many runs there were."""
     with place.own_groups():
         prepare()
         usual = place.inject(words, stdin=stdin)
@@ -178,7 +179,7 @@ def each_call(place, words, judge, prepare=lambda: None, few=FEW, stdin=b""):
         leftover = place.left()
         wrong, runs, swept = [], 0, collections.Counter()
         for way in range(WAYS if LONG else 1):
-            for call in chosen(usual.calls, way, few):
+            for call in chosen(usual.calls, way, few)[share[0]::share[1]]:
                 prepare()
                 outcome = place.inject(words, call.number, way, stdin)
                 # Another interleaving: that call was not made this time, or is another one.

@@ -12,41 +12,62 @@ from harness import check, equal, test
 from integration import images
 
 
-@test(who=("root", "user"), timeout=3600, needs=("cc",))
+@test(who=("root", "user"), timeout=3600, needs=("cc",), long=True)
 def a_box(t):
     start = Start(t, *limits_of(t), limited=t.who == "root")
     each_call(Place(t), start.words, start.judge, start.prepare)
 
 
-@test(who=("root", "user"), timeout=3600, needs=("cc",))
+@test(who=("root", "user"), timeout=3600, needs=("cc",), long=True)
 def a_box_with_a_writable_root(t):
     start = Start(t, *limits_of(t), "--writable-root", limited=t.who == "root")
     each_call(Place(t), start.words, start.judge, start.prepare)
 
 
-@test(who=("root", "user"), timeout=3600, needs=("cc",))
+@test(who=("root", "user"), timeout=3600, needs=("cc",), long=True)
 def a_box_on_the_hosts_network(t):
     start = Start(t, "--limits", "best-effort", "--network", "host")
     each_call(Place(t), start.words, start.judge, start.prepare)
 
 
-@test(who=("root", "user"), timeout=3600, needs=("cc",))
+@test(who=("root", "user"), timeout=3600, needs=("cc",), long=True)
 def a_box_on_a_directory(t):
     root = images.make(t)
     start = Start(t, *limits_of(t), "--image", f"dir:{root}", limited=t.who == "root")
     each_call(Place(t), start.words, start.judge, start.prepare)
 
 
-@test(who=("root",), timeout=3600, needs=("cc",))
-def an_mcp_session(t):
+# Most of the layer's calls are this session's: four tests share them, beside each other.
+@test(who=("root",), timeout=3600, needs=("cc",), long=True)
+def an_mcp_session_first_share(t):
+    mcp_session(t, 0)
+
+
+@test(who=("root",), timeout=3600, needs=("cc",), long=True)
+def an_mcp_session_second_share(t):
+    mcp_session(t, 1)
+
+
+@test(who=("root",), timeout=3600, needs=("cc",), long=True)
+def an_mcp_session_third_share(t):
+    mcp_session(t, 2)
+
+
+@test(who=("root",), timeout=3600, needs=("cc",), long=True)
+def an_mcp_session_fourth_share(t):
+    mcp_session(t, 3)
+
+
+def mcp_session(t, share):
     def judge(outcome, _usual):
         check(outcome.done.status in (0, 125), str(outcome))
         talking.check_answers(outcome.done, outcome.call)
 
-    each_call(Place(t), ("mcp", *limits_of(t)), judge, few=1, stdin=talking.said())
+    each_call(Place(t), ("mcp", *limits_of(t)), judge, few=1, stdin=talking.said(),
+              share=(share, 4))
 
 
-@test(who=("root", "user"), timeout=3600, needs=("cc",))
+@test(who=("root", "user"), timeout=3600, needs=("cc",), long=True)
 def a_setup(t):
     work = t.tmp / "work"
 
