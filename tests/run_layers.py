@@ -26,6 +26,7 @@ class Layer:
     builds: tuple    # variants to build first
     programs: tuple  # of Program
     minutes: int     # limit of each program, wide
+    ahead: tuple = ()    # argv of what fetches for it beside earlier layers (run_ahead.py)
     extra: bool = False  # run only when it is named
 
 
@@ -43,7 +44,8 @@ def layers(root):
     found += [suite("integration", variant, who)
               for variant in ("hooks", "asan") for who in WHO_ALL]
     found += [suite("hostile", "release", who) for who in ("user", "root")]
-    found += [suite("images", "release", who) for who in ("user", "root")]
+    found += [dataclasses.replace(suite("images", "release", who), ahead=(
+        "tests/images/fetch", "--build", out("release"))) for who in ("user", "root")]
     found += [suite("python", "release", who) for who in ("user", "root")]
     found += [part_in_spares(who) for who in ("user", "root")]
     found += [suite("fault", "release", who) for who in ("user", "root")]
@@ -53,9 +55,11 @@ def layers(root):
     found.append(Layer("install", ("release",),
                        (Program("run", ("tests/install/run",)),), 10))
     found.append(Layer("package", (), (Program("run", ("tests/package/run",)),), 30))
-    found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15))
+    found.append(Layer("mcp", ("release",), (Program("run", ("tests/mcp/run",)),), 15,
+                       ("tests/mcp/run", "--fetch")))
     found.append(Layer("vm", ("hooks",), (
-        Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30))
+        Program("run", ("tests/vm/run", "--short", "--build", out("hooks"))),), 30,
+        ("tests/vm/fetch",)))
     more = [in_spares(name, who, modules) for modules in ("", PRELOADED)
             for name in ("python", "integration", "hostile", "images")
             for who in ("root", "user")]
