@@ -18,6 +18,7 @@ PRELOADED = "json,decimal,asyncio"
 class Program:
     name: str
     argv: tuple
+    alone: bool = False  # it looks at what the whole machine shares
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Layer:
     minutes: int     # limit of each program, wide
     ahead: tuple = ()    # argv of what fetches for it beside earlier layers (run_ahead.py)
     extra: bool = False  # run only when it is named
+    together: bool = False  # as many of the programs at the same time as there are processors
+
+
+# Unit tests that count groups or files of every husk here, and what others would sweep away.
+ALONE = ("cgroup_live_", "host_live_")
 
 
 def out(variant):
@@ -74,8 +80,9 @@ def layers(root):
 def unit(root, variant):
     """One cmocka program for each source, so that one which was not built is missed."""
     names = sorted(p.stem for p in pathlib.Path(root, "tests/unit").glob("*_test.c"))
-    programs = tuple(Program(n, (f"{out(variant)}/tests/unit/{n}",)) for n in names)
-    return Layer(f"unit-{variant}", (variant,), programs, 10)
+    programs = tuple(Program(n, (f"{out(variant)}/tests/unit/{n}",), n.startswith(ALONE))
+                     for n in names)
+    return Layer(f"unit-{variant}", (variant,), programs, 10, together=True)
 
 
 def corpus(root, variant):
@@ -84,7 +91,7 @@ def corpus(root, variant):
     programs = tuple(Program(n, (f"{out(variant)}/tests/fuzz/{n}",
                                  "tests/fuzz/corpus/" + n.removeprefix("fuzz_")))
                      for n in names)
-    return Layer(f"corpus-{variant}", (variant,), programs, 5)
+    return Layer(f"corpus-{variant}", (variant,), programs, 5, together=True)
 
 
 def suite(name, variant, who):
