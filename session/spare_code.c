@@ -117,7 +117,9 @@ static bool is_calm_variable(const struct husk_session *session, const char *var
 		return is_calm(session, variable + 5);
 	if (strcmp(variable, "PYTHONPATH=" SPARE_PYTHON_DEPS) == 0)
 		return true;
-	if (session->settings.preload && mentions_places(session, variable))
+	/* The zone's file is read when an interpreter starts, whatever it runs. */
+	if ((session->settings.preload || begins_with(variable, "TZ")) &&
+	    mentions_places(session, variable))
 		return false;
 	/* PYTHON_VERSION and the like are labels of an image. */
 	if (begins_with(variable, "PYTHON_"))

@@ -5,12 +5,13 @@ call, and nothing of one is left."""
 import os
 import resource
 import signal
+import struct
 import subprocess
 import threading
 
 import husk
 from boxes import PYTHON, ended, module, program, raised, sandbox
-from harness import Failure, check, contains, equal, test
+from harness import Failure, Skip, check, contains, equal, test
 from harness.survivors import arguments_of, poll
 
 WAITING = b"# the source of a call comes here"
@@ -368,6 +369,12 @@ def what_is_in_the_workspace_counts(t):
         check(r.spare != "interpreter" and r.exit_code != 0, f"{r}")
 
 
+def zone_file(name):
+    """tzfile(5) of one zone of this name, at UTC."""
+    return (b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, len(name) + 1) +
+            bytes(6) + name + b"\0")
+
+
 @test(timeout=120)
 def variables_that_an_interpreter_obeys(t):
     """Where they might make it run something, it starts in the call."""
@@ -382,6 +389,14 @@ def variables_that_an_interpreter_obeys(t):
             ready(box, "programs")
             r = ended(box.run_code("print(1)"), stdout="1\n")
             equal(r.spare, "program", f"with {env}")
+    # The file of a time zone is read by any interpreter, before it has anything to run.
+    with sandbox(t, prewarm=1, timeout_s=50, env={"TZ": ":/workspace/zone"}) as box:
+        for zone in (b"UTC", b"XYZ"):
+            box.write_file("zone", zone_file(zone))
+            r = ended(box.run_code("import time; print(time.tzname[0])"),
+                      stdout=zone.decode() + "\n")
+            check(r.spare != "interpreter", f"{r}")
+            ready(box, "programs")
     with warm(t, env={"PYTHONUNBUFFERED": "1", "PYTHON_VERSION": "3", "X": "y"}) as box:
         ended(in_interpreter(box, "import os; assert os.environ['X'] == 'y'"))
 
@@ -447,6 +462,19 @@ def what_a_module_did_is_no_calls_fault(t):
             check(poll(is_replaced, PATIENCE), f"{box.spares}")
             contains(box.spares.trouble, "while modules were loaded")
             equal(box.run_code("import left").fault.type, fault)
+
+
+@test(timeout=240)
+def what_a_module_was_refused_is_not_counted(t):
+    """Tasks that it could not start while it was imported."""
+    source = ("import os, signal\npids = []\ntry:\n    while True:\n"
+              "        pids.append(os.fork())\n        if not pids[-1]:\n"
+              "            signal.pause()\nexcept OSError:\n    for pid in pids:\n"
+              "        os.kill(pid, 9); os.waitpid(pid, 0)\n")
+    with with_module(t, source, pids=16) as box:
+        if box.run_code("pass").limits.pids != "enforced":
+            raise Skip("tasks are not capped here")
+        equal(ended(in_interpreter(box, "print(1)")).usage.pids_denied, 0)
 
 
 @test(timeout=240)
