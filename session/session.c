@@ -7,27 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "session/files.h"
 #include "session/spares.h"
 
-static void release(struct husk_session *session, struct husk_error *err)
+enum { WAIT_MAX_S = 1 << 30 }; /* of one wait, so that no sum overflows */
+
+/* All that a session holds but its memory. */
+static void let_go(struct husk_session *session)
 {
 	session->spares = spares_free(session->spares);
 	box_spec_deinit(&session->spec);
 	image_root_deinit(&session->root);
 	diff_deinit(&session->diff);
 	settings_deinit(&session->settings);
-	(void)workspace_deinit(&session->workspace, err);
+	(void)workspace_deinit(&session->workspace, NULL);
 	fd_close(&session->closing_fd);
 	fd_close(&session->deps_lock);
+}
+
+static void release(struct husk_session *session)
+{
+	free(session->path);
 	free(session->temp_dir);
 	shortage_deinit(&session->shortage);
 	pthread_cond_destroy(&session->idle);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
+}
+
+static void idle_init(pthread_cond_t *idle)
+{
+	pthread_condattr_t attr;
+
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(idle, &attr);
+	(void)pthread_condattr_destroy(&attr);
 }
 
 static husk_session *session_new(void)
@@ -37,7 +56,7 @@ static husk_session *session_new(void)
 	if (!session)
 		return NULL;
 	pthread_mutex_init(&session->lock, NULL);
-	pthread_cond_init(&session->idle, NULL);
+	idle_init(&session->idle);
 	shortage_init(&session->shortage);
 	session->workspace = WORKSPACE_INIT;
 	session->spec = BOX_SPEC_INIT;
@@ -86,17 +105,21 @@ int husk_session_open(const struct husk_options *options, husk_session **ret_ses
 	if (r == 0)
 		r = workspace_open(known.workspace, known.temp_dir, &session->workspace,
 				   err);
+	if (r == 0) {
+		session->path = strdup(session->workspace.path);
+		if (!session->path)
+			r = error_oom(err, "session");
+	}
 	if (r == 0)
 		r = session_make_spec(&known, session, err);
-	if (r < 0) {
-		release(session, NULL);
-		return r;
+	if (r == 0) {
+		diff_deinit(&session->diff);
+		diff_init(&session->diff, session->workspace.fd);
+		r = spares_new(session, &session->spares, err);
 	}
-	diff_deinit(&session->diff);
-	diff_init(&session->diff, session->workspace.fd);
-	r = spares_new(session, &session->spares, err);
 	if (r < 0) {
-		release(session, NULL);
+		let_go(session);
+		release(session);
 		return r;
 	}
 	*ret_session = session;
@@ -156,20 +179,61 @@ void session_leave(struct husk_session *session)
 	pthread_mutex_unlock(&session->lock);
 }
 
-husk_session *husk_session_close(husk_session *session)
+/* The lock is held, and given up meanwhile. wait_ms UINT64_MAX: as long as it takes. */
+static bool wait_until_idle(struct husk_session *session, uint64_t wait_ms)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	if (wait_ms / 1000 < WAIT_MAX_S) {
+		until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+		until.tv_sec += (time_t)(wait_ms / 1000) + until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+	} else {
+		until.tv_sec += WAIT_MAX_S;
+	}
+	while (session->running > 0 || session->end == END_BEGUN) {
+		if (wait_ms == 0 || pthread_cond_timedwait(&session->idle, &session->lock,
+							   &until) == ETIMEDOUT)
+			return false;
+	}
+	return true;
+}
+
+int husk_session_end(husk_session *session, uint64_t wait_ms)
 {
 	static const uint64_t one = 1;
+	bool idle, mine;
 
 	if (!session)
-		return NULL;
+		return 1;
 	pthread_mutex_lock(&session->lock);
+	if (!session->closing)
+		(void)!write(session->closing_fd, &one, sizeof(one));
 	session->closing = true;
-	(void)!write(session->closing_fd, &one, sizeof(one));
-	while (session->running > 0)
-		pthread_cond_wait(&session->idle, &session->lock);
+	idle = wait_until_idle(session, wait_ms);
+	mine = idle && session->end == END_NOT;
+	if (mine)
+		session->end = END_BEGUN;
 	pthread_mutex_unlock(&session->lock);
+	if (!mine)
+		return idle;
 	session_remove_leftovers(session);
-	release(session, NULL);
+	let_go(session);
+	pthread_mutex_lock(&session->lock);
+	session->end = END_DONE;
+	pthread_cond_broadcast(&session->idle);
+	pthread_mutex_unlock(&session->lock);
+	return 1;
+}
+
+husk_session *husk_session_close(husk_session *session)
+{
+	if (!session)
+		return NULL;
+	while (husk_session_end(session, UINT64_MAX) == 0)
+		continue;
+	release(session);
 	return NULL;
 }
 
@@ -188,7 +252,7 @@ void husk_session_spares(husk_session *session, struct husk_spares *ret)
 
 const char *husk_session_workspace(const husk_session *session)
 {
-	return session ? session->workspace.path : NULL;
+	return session ? session->path : NULL;
 }
 
 int husk_session_write(husk_session *session, const char *path, const void *data,

@@ -21,14 +21,23 @@ enum leftovers {
 	LEFTOVERS_FOUND, /* there are some */
 };
 
+/* How far letting go of what a session holds has come. */
+enum session_end {
+	END_NOT,
+	END_BEGUN, /* a thread is at it */
+	END_DONE,
+};
+
 struct husk_session {
 	pthread_mutex_t lock;
-	pthread_cond_t idle;	  /* running became 0 */
+	pthread_cond_t idle;	  /* running became 0, or end END_DONE */
 	unsigned running;	  /* calls under way; under lock */
-	bool closing;		  /* under lock */
+	bool closing;		  /* no call may begin any more; under lock */
+	enum session_end end;	  /* under lock */
 	struct shortage shortage; /* under lock */
 	int closing_fd;		  /* eventfd: stops all calls */
 	struct workspace workspace;
+	char *path;	    /* heap; the workspace's, also when that is gone */
 	char *temp_dir;	    /* heap; as the options have it, or NULL */
 	bool deps_readonly; /* spec.mounts[0] is the workspace's .deps, read-only */
 	int deps_lock;	    /* .deps is a kept tree, held by this lock; else -1 */

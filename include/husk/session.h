@@ -119,7 +119,8 @@ HUSK_API int husk_session_explain_timing(husk_session *session, const char *cons
 /**
  * The host path of the workspace, absolute.
  *
- * Ownership: the session's, until it is closed. Errors: none. Threads: any. Since: 0.1.0.
+ * Ownership: the session's, until it is closed (not: ended). Errors: none. Threads: any.
+ * Since: 0.1.0.
  */
 HUSK_API const char *husk_session_workspace(const husk_session *session);
 
@@ -217,6 +218,23 @@ HUSK_API husk_listing *husk_listing_free(husk_listing *listing);
  * begin after this one has returned. Since: 0.1.0.
  */
 HUSK_API husk_session *husk_session_close(husk_session *session);
+
+/**
+ * Do what husk_session_close does, but for the session's memory: what is called on it
+ * afterwards fails with HUSK_E_CLOSED. For callers that cannot say in one place that
+ * nobody has the pointer any more, such as the bindings of a language with a garbage
+ * collector; husk_session_close is then the last thing, and has only memory to free.
+ *
+ * Refuses new calls and cancels those that are running at once, and waits for them up to
+ * wait_ms milliseconds (UINT64_MAX: as long as it takes). Returns 1 where the session has
+ * ended, now or before, and 0 where a call on it was still running then: nothing was
+ * removed, and this may be called again. With wait_ms 0 it may also be called from within
+ * on_output and on_wait. Accepts NULL and returns 1.
+ *
+ * Ownership: the session stays the caller's, to be released with husk_session_close.
+ * Errors: none. Threads: any. Since: 0.1.0.
+ */
+HUSK_API int husk_session_end(husk_session *session, uint64_t wait_ms);
 
 /**
  * Remove what callers that were killed have left behind: temporary workspaces of this

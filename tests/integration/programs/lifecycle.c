@@ -234,6 +234,101 @@ static void closed_during_calls(void)
 	}
 }
 
+static void expect_closed(husk_session *session)
+{
+	const char *const argv[] = {"true", NULL};
+	struct husk_spares spares = {.size = sizeof(spares), .wanted = 7};
+	struct husk_error err = {0};
+	husk_listing *listing = NULL;
+	husk_result *result = NULL;
+	void *content = NULL;
+	char *text = NULL;
+	size_t size;
+
+	EXPECT(husk_session_run(session, argv, NULL, &result, &err) == HUSK_E_CLOSED);
+	EXPECT(husk_session_run_code(session, "python", "1", 1, NULL, &result, &err) ==
+	       HUSK_E_CLOSED);
+	EXPECT(husk_session_write(session, "a", "b", 1, &err) == HUSK_E_CLOSED);
+	EXPECT(husk_session_read(session, "a", 0, &content, &size, &err) ==
+	       HUSK_E_CLOSED);
+	EXPECT(husk_session_list(session, NULL, &listing, &err) == HUSK_E_CLOSED);
+	EXPECT(husk_session_explain(session, argv, NULL, &text, &err) == HUSK_E_CLOSED);
+	husk_session_spares(session, &spares);
+	EXPECT(spares.wanted == 0);
+}
+
+static int end_it(void *user, int stream, const void *data, size_t size)
+{
+	struct caller *caller = user;
+
+	(void)stream, (void)data, (void)size;
+	/* A call on it is running: this one. */
+	caller->code = husk_session_end(caller->session, 0);
+	return 0;
+}
+
+/* Ended, a session has only its memory: calls fail, and its path can still be read. */
+static void ended_during_calls(void)
+{
+	struct caller caller = {.session = open_session(), .code = 7};
+	const char *const argv[] = {"sh", "-c", "echo x; exec sleep 1000", NULL};
+	husk_session *session = caller.session;
+	struct husk_error err = {0};
+	husk_result *result = NULL;
+	char workspace[256];
+	HUSK_CALL(call);
+
+	(void)snprintf(workspace, sizeof(workspace), "%s",
+		       husk_session_workspace(session));
+	call.on_output = end_it;
+	call.user = &caller;
+	EXPECT(husk_session_run(session, argv, &call, &result, &err) == 0);
+	EXPECT(caller.code == 0);
+	EXPECT(husk_result_fault(result) == HUSK_FAULT_CANCELLED);
+	EXPECT(access(workspace, F_OK) == 0);
+	expect_closed(session);
+	EXPECT(husk_session_end(session, 20000) == 1);
+	EXPECT(access(workspace, F_OK) < 0);
+	EXPECT(husk_session_end(session, 0) == 1);
+	expect_closed(session);
+	EXPECT(strcmp(husk_session_workspace(session), workspace) == 0);
+	husk_session_close(session);
+	husk_result_free(result);
+	EXPECT(husk_session_end(NULL, 0) == 1);
+}
+
+static void *end_and_look(void *data)
+{
+	struct caller *caller = data;
+
+	caller->code = husk_session_end(caller->session, UINT64_MAX);
+	EXPECT(access(husk_session_workspace(caller->session), F_OK) < 0);
+	return NULL;
+}
+
+/* Whoever waits for the end finds it done, by whichever thread. */
+static void ended_by_many(void)
+{
+	struct caller callers[CALLERS] = {0}, run = {.session = open_session()};
+	pthread_t threads[CALLERS], running;
+
+	pthread_create(&running, NULL, run_long, &run);
+	while (!run.begun)
+		nap(1);
+	nap(300);
+	for (int i = 0; i < CALLERS; i++) {
+		callers[i].session = run.session;
+		pthread_create(&threads[i], NULL, end_and_look, &callers[i]);
+	}
+	for (int i = 0; i < CALLERS; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT(callers[i].code == 1);
+	}
+	pthread_join(running, NULL);
+	EXPECT(run.code == 0 && run.fault == HUSK_FAULT_CANCELLED);
+	husk_session_close(run.session);
+}
+
 struct shared {
 	husk_session *session;
 	husk_cancel *cancel;
@@ -357,6 +452,8 @@ static const struct {
 } cases[] = {
     {"calls-of-odd-shape", calls_of_odd_shape},
     {"closed-during-calls", closed_during_calls},
+    {"ended-by-many", ended_by_many},
+    {"ended-during-calls", ended_during_calls},
     {"everything-at-once", everything_at_once},
     {"many-sessions", many_sessions},
     {"nothing-given", nothing_given},
