@@ -8,11 +8,11 @@ import ctypes
 import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from . import _library, _settings
 from ._errors import SandboxError
-from ._session import Cancel, interruptible
+from ._session import interruptible
 
 __all__ = ["Image", "PullProgress", "import_image", "list_images", "pull_image"]
 
@@ -47,7 +47,6 @@ class PullProgress:
     total: int
 
 
-T = TypeVar("T")
 OnProgress = Callable[[PullProgress], object]
 
 
@@ -67,21 +66,18 @@ def pull_image(reference: str, *, platform: Optional[str] = None,
     name = _settings.c_string(reference, "reference")
     lib = _library.library()
     relay = _Relay(on_progress)
-    settings.on_progress = relay.function
+    settings.on_progress = relay.function()
 
-    def work(cancel: Cancel) -> Image:
-        image, error = ctypes.c_void_p(), _library.Error()
-        settings.cancel = cancel.pointer
+    def work(cancel: Any, _on_wait: Any) -> Image:
+        image, error = lib.Image(), _library.Error()
+        settings.cancel = cancel
         code = lib.husk_image_pull(name, ctypes.byref(settings), ctypes.byref(image),
                                    ctypes.byref(error))
         relay.reraise()
         _library.check(code, error)
-        try:
-            return _image(lib, image)
-        finally:
-            lib.husk_image_free(image)
+        return _image(lib, image)
 
-    return _call(lib, work)
+    return interruptible(lib, work)
 
 
 def import_image(path: PathText, name: Optional[str] = None, *,
@@ -93,21 +89,21 @@ def import_image(path: PathText, name: Optional[str] = None, *,
     called = _settings.optional(name, "name")
     lib = _library.library()
 
-    def work(cancel: Cancel) -> List[Image]:
-        images, error = ctypes.c_void_p(), _library.Error()
-        settings.cancel = cancel.pointer
+    def work(cancel: Any, _on_wait: Any) -> List[Image]:
+        images, error = lib.Images(), _library.Error()
+        settings.cancel = cancel
         _library.check(lib.husk_image_import(source, called, ctypes.byref(settings),
                                              ctypes.byref(images), ctypes.byref(error)), error)
         return _images(lib, images)
 
-    return _call(lib, work)
+    return interruptible(lib, work)
 
 
 def list_images() -> List[Image]:
     """The images of the store, sorted by name."""
     settings = options()
     lib = _library.library()
-    images, error = ctypes.c_void_p(), _library.Error()
+    images, error = lib.Images(), _library.Error()
     _library.check(lib.husk_image_list(ctypes.byref(settings), ctypes.byref(images),
                                        ctypes.byref(error)), error)
     return _images(lib, images)
@@ -180,14 +176,6 @@ def _auth_files(named: Optional[PathText]) -> List[bytes]:
 # -- inside ----------------------------------------------------------------------------------
 
 
-def _call(lib: Any, work: Callable[[Cancel], T]) -> T:
-    cancel = Cancel(lib)
-    try:
-        return interruptible(work, cancel)
-    finally:
-        cancel.free()
-
-
 def _image(lib: Any, image: Any) -> Image:
     text = _library.text_of
     return Image(text(lib.husk_image_name(image)), text(lib.husk_image_digest(image)),
@@ -197,11 +185,8 @@ def _image(lib: Any, image: Any) -> Image:
 
 
 def _images(lib: Any, images: Any) -> List[Image]:
-    try:
-        return [_image(lib, lib.husk_images_get(images, i))
-                for i in range(lib.husk_images_count(images))]
-    finally:
-        lib.husk_images_free(images)
+    return [_image(lib, lib.husk_images_get(images, i))
+            for i in range(lib.husk_images_count(images))]
 
 
 class _Relay:
@@ -212,9 +197,10 @@ class _Relay:
             raise SandboxError(f"on_progress must be a function, got {function!r}")
         self._call = function
         self._failure: Optional[BaseException] = None
-        self.function = _library.NO_PROGRESS
-        if function is not None:
-            self.function = _library.PROGRESS_FN(self._take)
+
+    def function(self) -> Any:
+        """For the library; it refers to this object."""
+        return _library.NO_PROGRESS if self._call is None else _library.PROGRESS_FN(self._take)
 
     def _take(self, _user: Any, event: Any) -> int:
         if self._failure is not None or self._call is None:
@@ -228,7 +214,6 @@ class _Relay:
 
     def reraise(self) -> None:
         failure, self._failure = self._failure, None
-        self.function = _library.NO_PROGRESS  # it refers to this object
         if failure is not None:
             raise failure
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t,
@@ -165,6 +166,7 @@ _FUNCTIONS = {
     "husk_result_truncated": (c_int, [c_void_p]),
     "husk_result_usage": (None, [c_void_p, POINTER(Usage)]),
     "husk_session_close": (c_void_p, [c_void_p]),
+    "husk_session_end": (c_int, [c_void_p, c_uint64]),
     "husk_session_list": (c_int, [c_void_p, c_char_p, _OUT, _ERR]),
     "husk_session_open": (c_int, [POINTER(Options), _OUT, _ERR]),
     "husk_session_read": (c_int, [c_void_p, c_char_p, c_uint64, _OUT, _BYTES, _ERR]),
@@ -177,6 +179,17 @@ _FUNCTIONS = {
     "husk_session_workspace": (c_char_p, [c_void_p]),
     "husk_session_write": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t, _ERR]),
     "husk_version": (c_char_p, []),
+}
+
+# What the library hands over, and what ends it: see _owner().
+_OWNED = {
+    "Cancel": "husk_cancel_free",
+    "Firing": "husk_cancel_fire",  # it has the Cancel as its attribute
+    "Image": "husk_image_free",
+    "Images": "husk_images_free",
+    "Listing": "husk_listing_free",
+    "Result": "husk_result_free",
+    "Session": "husk_session_close",
 }
 
 # What only looks into memory is called with the interpreter's lock held: letting go of it
@@ -237,7 +250,23 @@ def _declare(found: Any) -> Any:
         function = getattr(found, name)
         function.restype = returns
         function.argtypes = takes
+    for name, ending in _OWNED.items():
+        setattr(found, name, _owner(name, getattr(found, ending)))
+    release = ctypes.CDLL(None).free  # the C library's own
+    release.restype, release.argtypes = None, [c_void_p]
+    found.Memory = _owner("Memory", release)
     return found
+
+
+def _owner(name: str, ending: Any) -> Any:
+    """A class of pointers: what one points to ends with it, when the last reference is gone.
+    It is handed to the library by reference, which fills it in: there is no instant at which
+    something of the library's belongs to nobody.
+
+    An exception of a signal handler may come between any two steps of Python code, and in a
+    `__del__` it would be lost. So this one is no Python code: what lru_cache makes of a
+    function is a method written in C, and of size 0 it keeps nothing."""
+    return type(name, (c_void_p,), {"__del__": functools.lru_cache(maxsize=0)(ending)})
 
 
 def text_of(value: Optional[bytes]) -> str:
@@ -256,16 +285,3 @@ def check(code: int, error: Error) -> None:
 def strings(values: List[bytes]) -> Any:
     """A NULL-terminated array of C strings."""
     return (c_char_p * (len(values) + 1))(*values, None)
-
-
-# For memory that the library hands over: the C library's own free.
-_libc_free: Any = None
-
-
-def free(pointer: c_void_p) -> None:
-    global _libc_free
-    if _libc_free is None:
-        function = ctypes.CDLL(None).free
-        function.argtypes, function.restype = [c_void_p], None
-        _libc_free = function
-    _libc_free(pointer)

@@ -13,7 +13,7 @@ from . import _images, _library, _settings
 from ._errors import SandboxError
 from ._results import (ExecutionResult, FileInfo, Spares, from_library, path_text,
                        spares_from_library)
-from ._session import Cancel, Session
+from ._session import Session
 
 __all__ = ["Sandbox", "run_code"]
 
@@ -111,7 +111,6 @@ class Sandbox:
 
     def __post_init__(self) -> None:
         self._session: Optional[Session] = None
-        self._finalizer: Optional[weakref.finalize] = None
         self._setup_was_cached: Optional[bool] = None
         if self.image is None:
             self.image = os.environ.get("HUSK_IMAGE") or "host"
@@ -125,18 +124,19 @@ class Sandbox:
     # -- life ------------------------------------------------------------------------------
 
     def __enter__(self) -> "Sandbox":
+        if self._session is not None and self._session.closing:
+            self.close()  # the rest of what was interrupted
         if self._session is not None:
             raise SandboxError("the sandbox is open already")
-        session = Session(_settings.options(self, _images.options()))
-        self._finalizer = weakref.finalize(self, session.close)
-        self._session = session
         try:
+            self._session = session = Session(_settings.options(self, _images.options()))
+            session.finalizer = weakref.finalize(self, session.close)
             if self.setup:
                 self._run_setup(session, self.setup)
+            return self
         except BaseException:
             self.close()
             raise
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
@@ -145,22 +145,19 @@ class Sandbox:
         """Stop the calls that are running, wait for them, and remove the workspace if it is
         a private one. The end of a `with` block does it, and so does the garbage collector
         for an object that nobody has any more."""
-        session, self._session = self._session, None
-        if session is not None:
-            try:
-                session.close()
-            except SandboxError:  # from within a call: it is open still
-                self._session = session
-                raise
-            if self._finalizer is not None:
-                self._finalizer.detach()
+        session = self._session
+        if session is not None and session.close():
+            if session.finalizer is not None:
+                session.finalizer.detach()
+            if self._session is session:
+                self._session = None
 
     @property
     def workspace_path(self) -> str:
         """The workspace's path on the host."""
         session = self._open_session()
         return session.brief(lambda: path_text(
-            session.lib.husk_session_workspace(session.pointer)))
+            session.lib.husk_session_workspace(session.handle)))
 
     @property
     def setup_was_cached(self) -> Optional[bool]:
@@ -171,7 +168,7 @@ class Sandbox:
     def spares(self) -> Spares:
         """The boxes that are kept ready for the next calls, and their memory."""
         session = self._open_session()
-        return session.brief(lambda: spares_from_library(session.lib, session.pointer))
+        return session.brief(lambda: spares_from_library(session.lib, session.handle))
 
     # -- running ---------------------------------------------------------------------------
 
@@ -192,7 +189,7 @@ class Sandbox:
 
         def start(session: Session, call: Any, result: Any, error: Any) -> int:
             answer: int = session.lib.husk_session_run_code(
-                session.pointer, name, source, len(source), call, result, error)
+                session.handle, name, source, len(source), call, result, error)
             return answer
 
         return self._run(start, stdin, timeout_s, workdir, on_stdout, on_stderr)
@@ -207,7 +204,7 @@ class Sandbox:
         argv = None if command is None else _argv(command)
 
         def start(session: Session, call: Any, result: Any, error: Any) -> int:
-            answer: int = session.lib.husk_session_run(session.pointer, argv, call, result,
+            answer: int = session.lib.husk_session_run(session.handle, argv, call, result,
                                                        error)
             return answer
 
@@ -217,24 +214,20 @@ class Sandbox:
              workdir: Optional[str], on_stdout: Optional[OnOutput],
              on_stderr: Optional[OnOutput]) -> ExecutionResult:
         session = self._open_session()
-        call, alive = _settings.call(stdin, timeout_s, workdir)
+        call = _settings.call(stdin, timeout_s, workdir)
         call.explain_denials = 1 if self.explain_denials else 0
         relay = _Relay(on_stdout, on_stderr)
-        call.on_output = relay.function
+        call.on_output = relay.function()
 
-        def work(cancel: Cancel) -> ExecutionResult:
-            result, error = ctypes.c_void_p(), _library.Error()
-            call.cancel, call.on_wait = cancel.pointer, cancel.on_wait
+        def work(cancel: Any, on_wait: Any) -> ExecutionResult:
+            result, error = session.lib.Result(), _library.Error()
+            call.cancel, call.on_wait = cancel, on_wait
             code = start(session, ctypes.byref(call), ctypes.byref(result),
                          ctypes.byref(error))
             _library.check(code, error)
-            try:
-                return from_library(session.lib, result)
-            finally:
-                session.lib.husk_result_free(result)
+            return from_library(session.lib, result)
 
         outcome = session.call(work, watches=on_stdout is None and on_stderr is None)
-        del alive
         relay.reraise()
         return outcome
 
@@ -252,7 +245,7 @@ class Sandbox:
         def work() -> None:
             error = _library.Error()
             _library.check(session.lib.husk_session_write(
-                session.pointer, name, raw, len(raw), ctypes.byref(error)), error)
+                session.handle, name, raw, len(raw), ctypes.byref(error)), error)
 
         session.brief(work)
 
@@ -265,14 +258,11 @@ class Sandbox:
                                                              whole=True)
 
         def work() -> bytes:
-            data, size, error = ctypes.c_void_p(), ctypes.c_size_t(), _library.Error()
+            data, size, error = session.lib.Memory(), ctypes.c_size_t(), _library.Error()
             _library.check(session.lib.husk_session_read(
-                session.pointer, name, bound, ctypes.byref(data), ctypes.byref(size),
+                session.handle, name, bound, ctypes.byref(data), ctypes.byref(size),
                 ctypes.byref(error)), error)
-            try:
-                return ctypes.string_at(data, size.value)
-            finally:
-                _library.free(data)
+            return ctypes.string_at(data, size.value)
 
         return session.brief(work)
 
@@ -283,25 +273,23 @@ class Sandbox:
         name = _settings.c_string(subdir, "subdir")
 
         def work() -> List[FileInfo]:
-            lib, listing, error = session.lib, ctypes.c_void_p(), _library.Error()
-            _library.check(lib.husk_session_list(session.pointer, name,
+            lib, listing, error = session.lib, session.lib.Listing(), _library.Error()
+            _library.check(lib.husk_session_list(session.handle, name,
                                                  ctypes.byref(listing),
                                                  ctypes.byref(error)), error)
-            try:
-                return [FileInfo(path_text(lib.husk_listing_path(listing, i)),
-                                 lib.husk_listing_size(listing, i), "created")
-                        for i in range(lib.husk_listing_count(listing))]
-            finally:
-                lib.husk_listing_free(listing)
+            return [FileInfo(path_text(lib.husk_listing_path(listing, i)),
+                             lib.husk_listing_size(listing, i), "created")
+                    for i in range(lib.husk_listing_count(listing))]
 
         return session.brief(work)
 
     # -- inside ----------------------------------------------------------------------------
 
     def _open_session(self) -> Session:
-        if self._session is None:
+        session = self._session
+        if session is None or session.closing:
             raise SandboxError("the sandbox is not open: use it in a `with` block")
-        return self._session
+        return session
 
     def _setup_settings(self) -> _library.Setup:
         result = _library.Setup(size=ctypes.sizeof(_library.Setup),
@@ -320,11 +308,11 @@ class Sandbox:
         text = _settings.c_string(command, "setup")
         cached = ctypes.c_int32()
 
-        def work(cancel: Cancel) -> None:
+        def work(cancel: Any, _on_wait: Any) -> None:
             error = _library.Error()
-            settings.cancel = cancel.pointer
+            settings.cancel = cancel
             _library.check(session.lib.husk_session_setup(
-                session.pointer, text, ctypes.byref(settings), ctypes.byref(cached),
+                session.handle, text, ctypes.byref(settings), ctypes.byref(cached),
                 ctypes.byref(error)), error)
 
         session.call(work)
@@ -340,9 +328,12 @@ class _Relay:
         for name, function in (("on_stdout", on_stdout), ("on_stderr", on_stderr)):
             if function is not None and not callable(function):
                 raise SandboxError(f"{name} must be a function, got {function!r}")
-        self.function = _library.NO_OUTPUT
-        if on_stdout is not None or on_stderr is not None:
-            self.function = _library.OUTPUT_FN(self._take)
+
+    def function(self) -> Any:
+        """For the library; it refers to this object."""
+        if self._stdout is None and self._stderr is None:
+            return _library.NO_OUTPUT
+        return _library.OUTPUT_FN(self._take)
 
     def _take(self, _user: Any, stream: int, data: Any, size: int) -> int:
         function = self._stdout if stream == _library.STDOUT else self._stderr
@@ -357,7 +348,6 @@ class _Relay:
 
     def reraise(self) -> None:
         failure, self._failure = self._failure, None
-        self.function = _library.NO_OUTPUT  # it refers to this object
         if failure is not None:
             raise failure
 

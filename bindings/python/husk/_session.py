@@ -6,66 +6,64 @@ A call blocks inside the library, where no Python signal handler runs. On the ma
 there are two ways around that; with both, Ctrl-C ends the box and then raises
 KeyboardInterrupt. A run without output functions lets the library call back when a signal
 comes (Watch). All else is called on a thread made for that call, while the main thread waits
-for it in a way that signals interrupt (interruptible); that costs two changes of threads."""
+for it in a way that signals interrupt (interruptible); that costs two changes of threads.
+
+What a handler raises on the main thread may come between any two steps of the code here, and
+the rest of a function is then not run, be it in a `finally`. So nothing depends on a step
+that undoes an earlier one. Which calls are running is counted by the library, where no such
+exception comes (husk_session_end). What is the library's belongs to objects (_library._owner),
+and is released with the last reference, which whoever uses it has: a call that somebody
+interrupts and nobody waits for has all it needs until it returns. There are no locks."""
 
 from __future__ import annotations
 
 import _thread
 import ctypes
 import os
+import sys
 import threading
 import weakref
-from typing import Any, Callable, Dict, Generator, List, Optional, TypeVar
+from types import FrameType
+from typing import Any, Callable, Dict, Generator, List, Optional, Tuple, TypeVar
 
 from . import _library
 from ._errors import SandboxError
 
 T = TypeVar("T")
+# Calls the library, with a husk_cancel or None, and a husk_wait_fn.
+Work = Callable[[Any, Any], T]
 
-# How long to wait for a thread that an interrupt may have kept from being made.
-_START_SECONDS = 1.0
-
-
-class Cancel:
-    """A husk_cancel."""
-
-    def __init__(self, lib: Any) -> None:
-        self._lib = lib
-        self.pointer = ctypes.c_void_p()
-        self.on_wait = _library.NO_WAIT  # for the call that it is of
-        error = _library.Error()
-        _library.check(lib.husk_cancel_new(ctypes.byref(self.pointer), ctypes.byref(error)),
-                       error)
-
-    def fire(self) -> None:
-        self._lib.husk_cancel_fire(self.pointer)
-
-    def free(self) -> None:
-        self._lib.husk_cancel_free(self.pointer)
+# How long the end of a session is waited for between two looks at signals.
+_LOOK_MS = 50
+# The same of a thread that was told to stop.
+_LOOK_SECONDS = 1.0
 
 
-class Watch:
-    """Runs the handlers of signals that come while the main thread is in the library, and
-    keeps what they raise."""
+class Kept:
+    """What a signal handler raised while the library waited."""
 
-    def __init__(self) -> None:
-        self.failure: Optional[BaseException] = None
-        look = self._look()
-        next(look)
-        self.function = _library.WAIT_FN(look.send)
+    error: Optional[BaseException] = None
 
-    def _look(self) -> Generator[int, None, None]:
-        # The interpreter runs handlers where it goes on in Python, which a function would do
-        # before its first statement: outside of any `try`. A generator goes on within it.
+
+def _look(kept: Kept) -> Generator[int, None, None]:
+    """Lets the handlers of signals run, and answers whether to stop. The interpreter runs
+    them where it goes on in Python, which a function would do before its first statement:
+    outside of any `try`. A generator goes on within it."""
+    try:
+        while True:
+            yield 0
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        kept.error = error
+    while True:
         try:
             while True:
-                yield 0
+                yield 1
         except GeneratorExit:
             raise
-        except BaseException as error:
-            self.failure = error
-        while True:
-            yield 1
+        except BaseException:  # another; the box is on its way out already
+            pass
 
 
 class Session:
@@ -73,194 +71,236 @@ class Session:
 
     def __init__(self, options: _library.Options) -> None:
         self.lib = _library.library()
-        self.pointer = ctypes.c_void_p()
-        self._lock = threading.Condition(threading.Lock())
-        self._running: Dict[Cancel, int] = {}  # and the thread that is in the library
-        self._closed = self._ended = False
-        self._inside = 0  # calls that the main thread itself is in the library for
-        self._close_later = False  # a handler closed it during one of them
+        self.handle = self.lib.Session()
+        self.finalizer: Optional[weakref.finalize] = None  # its owner's
+        self.closing = False
+        self._deferred = False  # a handler closed it during a call that it interrupted
         self._pid = os.getpid()
         self._torn = False  # forked while another thread was in a call
-        self._open(options)
-        _open_sessions.add(self)
+        self._calls: Dict[int, Callable[[], Any]] = {}  # what is not None is running
+        _note(self)
+        try:
+            self._open(options)
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self, options: _library.Options) -> None:
-        def work(cancel: Optional[Cancel]) -> None:
+        def work(cancel: Any, _on_wait: Any) -> None:
             error = _library.Error()
             if cancel is not None:
-                options.images.contents.cancel = cancel.pointer
+                options.images.contents.cancel = cancel
             _library.check(self.lib.husk_session_open(
-                ctypes.byref(options), ctypes.byref(self.pointer), ctypes.byref(error)), error)
+                ctypes.byref(options), ctypes.byref(self.handle), ctypes.byref(error)), error)
 
-        if not _may_fetch(options.image):
-            work(None)
-            return
-        cancel = Cancel(self.lib)
-        try:
-            interruptible(work, cancel)
-        except BaseException:
-            if self.pointer:  # it came too late to stop it
-                self.lib.husk_session_close(self.pointer)
-            raise
-        finally:
-            cancel.free()
+        if _may_fetch(options.image):
+            interruptible(self.lib, work)
+        else:
+            work(None, _library.NO_WAIT)
 
-    def call(self, function: Callable[[Cancel], T], watches: bool = False) -> T:
-        """Run function, which calls the library and may be stopped by the Cancel that it is
-        handed. An exception that a signal handler raises stops it too. watches: it gives the
-        library the Cancel's on_wait."""
-        cancel = Cancel(self.lib)
-        here = watches and threading.current_thread() is threading.main_thread()
+    def call(self, function: Work[T], watches: bool = False) -> T:
+        """Run function, which calls the library and may be stopped. An exception that a
+        signal handler raises stops it too. watches: it gives the library the husk_wait_fn."""
+        call = self._begin()
+
+        def work(cancel: Any, on_wait: Any) -> T:
+            return self._inside(function, cancel, on_wait)
+
         try:
-            with self._lock:
-                self._check_open()
-                self._running[cancel] = 0
-                self._inside += here
-            try:
-                if here:
-                    return _watched(function, cancel)
-                return interruptible(function, cancel, self._running)
-            finally:
-                with self._lock:
-                    self._running.pop(cancel, None)
-                    self._inside -= here
-                    self._lock.notify_all()
+            if watches and _on_main_thread():
+                return _watched(work)
+            return interruptible(self.lib, work)
         finally:
-            cancel.free()
-            if here and self._close_later and self._inside == 0:
-                self._close_later = False
-                self._end()
+            self._calls.pop(id(call), None)
+            if self._deferred:
+                self.close()
 
     def brief(self, function: Callable[[], T]) -> T:
         """Run a function of the library that comes back by itself (the file API)."""
-        key: Any = object()
-        with self._lock:
-            self._check_open()
-            self._running[key] = threading.get_ident()
+        call = self._begin()
         try:
             return function()
         finally:
-            with self._lock:
-                self._running.pop(key, None)
-                self._lock.notify_all()
+            self._calls.pop(id(call), None)
 
-    def close(self) -> None:
-        """Stop what runs, wait for it, and end the session. Twice is once."""
-        if os.getpid() != self._pid:
-            # A fork's copy: workspace and boxes are the parent's.
-            self._closed = True
-            return
-        with self._lock:
-            if threading.get_ident() in self._running.values():
-                raise SandboxError("a sandbox cannot be closed from within a call on it")
-            mine, self._closed = not self._closed, True
-            for cancel in self._running:
-                if isinstance(cancel, Cancel):
-                    cancel.fire()
-            if self._inside and threading.current_thread() is threading.main_thread():
-                # A signal handler, run by a call that has to come back first.
-                self._close_later |= mine
-                return
-            while not mine and not self._ended:
-                self._lock.wait()
-        if mine:
-            self._end()
-
-    def _end(self) -> None:
-        """After the last call has returned."""
-        with self._lock:
-            while self._running:
-                self._lock.wait()
-        try:
-            self.lib.husk_session_close(self.pointer)
-        finally:
-            with self._lock:
-                self._ended = True
-                self._lock.notify_all()
-
-    def forked(self) -> None:
-        """In the child of a fork: locks may be held by threads that are no more."""
-        self._torn = self._torn or bool(self._running)
-        self._running = {}
-        self._inside = 0
-        self._lock = threading.Condition(threading.Lock())
-
-    def _check_open(self) -> None:
-        if self._closed:
+    def _begin(self) -> Any:
+        """A call begins. It is over with what this returns: with its frame, if it is
+        interrupted before it can say so. Only the main thread is interrupted."""
+        if self.closing:
             raise SandboxError("the sandbox is closed")
         if self._torn:
             raise SandboxError("this process was forked while a call on the sandbox was "
                                "running; open another one here")
+        call = Kept()
+        self._calls[id(call)] = weakref.ref(call) if _on_main_thread() else lambda: call
+        return call
+
+    def _inside(self, function: Work[T], cancel: Any, on_wait: Any) -> T:
+        """Its frame says which thread is in a call: _is_inside() looks for it."""
+        return function(cancel, on_wait)
+
+    def _is_inside(self) -> bool:
+        frame: Optional[FrameType] = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is _INSIDE and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
+
+    def close(self) -> bool:
+        """Stop what runs, wait for it, and end the session. It may be called again, for
+        what an interrupt kept from being done. False: it will end later."""
+        if os.getpid() != self._pid:
+            # A fork's copy: workspace and boxes are the parent's.
+            self.closing = True
+            return True
+        inside = self._is_inside()
+        if inside and not _on_main_thread():
+            raise SandboxError("a sandbox cannot be closed from within a call on it")
+        self.closing = True
+        if inside:
+            # A signal handler, run by a call that has to come back first.
+            self._deferred = True
+            return bool(self.lib.husk_session_end(self.handle, 0))
+        try:
+            while not self.lib.husk_session_end(self.handle, _LOOK_MS):
+                pass
+        except BaseException:
+            self.lib.husk_session_end(self.handle, 0)  # if it can be done at once
+            raise
+        return True
+
+    def forked(self) -> None:
+        """In the child of a fork: the threads of other calls are no more, and the session
+        is the parent's to end."""
+        self._torn = self._torn or any(call() is not None for call in self._calls.values())
+        self._calls = {}
+        mine, self.handle = self.handle, ctypes.c_void_p(self.handle.value)
+        mine.value = None
 
 
-def _watched(function: Callable[[Cancel], T], cancel: Cancel) -> T:
-    """Run function(cancel) on the main thread, with a look at signals while it waits."""
-    watch = Watch()
-    cancel.on_wait = watch.function
+_INSIDE = Session._inside.__code__
+
+
+def _on_main_thread() -> bool:
+    """Where signal handlers run."""
+    return _thread.get_ident() == threading.main_thread().ident
+
+
+def _watched(function: Work[T]) -> T:
+    """Run function on the main thread, with a look at signals while it waits."""
     try:
-        answer = function(cancel)
+        kept, on_wait = _watches.pop()
+    except IndexError:
+        kept, on_wait = _watch()
+    try:
+        return function(None, on_wait)
     finally:
-        cancel.on_wait = _library.NO_WAIT
-        if watch.failure is not None:
-            raise watch.failure
+        if kept.error is not None:
+            _raise(kept)
+        _watches.append((kept, on_wait))
+
+
+def _watch() -> Tuple[Kept, Any]:
+    kept = Kept()
+    look = _look(kept)
+    next(look)
+    return kept, _library.WAIT_FN(look.send)
+
+
+# Those that nobody uses: the end of a generator is Python code, in which an exception of a
+# signal handler would be lost. (A handler may call the module: so there may be several.)
+_watches: List[Tuple[Kept, Any]] = []
+
+
+def _raise(kept: Kept) -> None:
+    """Raise the error, and refer to it no more: it refers to this frame, and what frames
+    refer to should go when they do, not when the garbage collector comes."""
+    error, kept.error = kept.error, None
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error
+
+
+class Job(Kept):
+    """A call of the library on a thread of its own."""
+
+    def __init__(self, function: Work[Any], cancel: Any) -> None:
+        self.function: Optional[Work[Any]] = function
+        self.cancel = cancel
+        self.answer: Any = None
+        self.begun = self.ended = False
+        self.abandoned = False  # need not begin any more
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+
+    def run(self) -> None:
+        self.begun = True
+        if self.function is not None and not self.abandoned:
+            self.answer, self.error = _caught(self.function, self.cancel)
+        # This thread may outlive the call by a moment: it must not hold anything then.
+        self.function = self.cancel = None
+        self.ended = True
+        self.done.release()
+
+
+def _caught(function: Work[T], cancel: Any) -> Tuple[Optional[T], Optional[BaseException]]:
+    """What function returns or raises. An error refers to this frame: hence no method."""
+    try:
+        return function(cancel, _library.NO_WAIT), None
+    except SandboxError as error:  # its text says all; whoever keeps it keeps no frames
+        return None, error.with_traceback(None)
+    except BaseException as error:  # it belongs to the thread that waits
+        return None, error
+
+
+def interruptible(lib: Any, function: Work[T]) -> T:
+    """Run function, which blocks in the library, so that signals of the main thread stop
+    it."""
+    if not _on_main_thread():
+        return function(None, _library.NO_WAIT)
+    cancel, failure = lib.Cancel(), _library.Error()
+    _library.check(lib.husk_cancel_new(ctypes.byref(cancel), ctypes.byref(failure)), failure)
+    # Whatever happens: when this frame is gone, the call is over or told to stop.
+    firing = lib.Firing(cancel.value)
+    firing.cancel = cancel
+    job = Job(function, cancel)
+    alone = False
+    try:
+        _thread.start_new_thread(job.run, ())
+        job.done.acquire()
+    except BaseException as error:
+        # The first step comes before any other exception.
+        lib.husk_cancel_fire(cancel)
+        alone = _no_thread(error)
+        if not alone:
+            _abandon(job)
+            raise
+    if alone:
+        return function(None, _library.NO_WAIT)
+    if job.error is not None:
+        _raise(job)
+    answer: T = job.answer
     return answer
 
 
-def interruptible(function: Callable[[Cancel], T], cancel: Cancel,
-                  running: Optional[Dict[Cancel, int]] = None) -> T:
-    """Run function(cancel), which blocks in the library, so that signals of the main thread
-    stop it. running: where the thread that is in the library is noted."""
-    threads: Dict[Cancel, int] = {} if running is None else running
-    if threading.current_thread() is not threading.main_thread():
-        threads[cancel] = threading.get_ident()
-        return function(cancel)
-    done = _thread.allocate_lock()
-    done.acquire()
-    begun: List[bool] = []
-    ended: List[bool] = []
-    answer: List[T] = []
-    failure: List[BaseException] = []
+def _no_thread(error: BaseException) -> bool:
+    """There was none to be had, as at the end of a program: the interpreter's own words."""
+    return isinstance(error, RuntimeError) and str(error).startswith("can't ")
 
-    def work() -> None:
-        begun.append(True)
-        threads[cancel] = threading.get_ident()
+
+def _abandon(job: Job) -> None:
+    """Wait for a call that was told to stop, whatever else interrupts. An interrupt may come
+    when the lock has been taken already: so it is not the lock that says whether the thread
+    has ended."""
+    job.abandoned = True
+    while job.begun and not job.ended:
         try:
-            answer.append(function(cancel))
-        except BaseException as error:  # it belongs to the thread that waits
-            failure.append(error)
-        finally:
-            ended.append(True)
-            done.release()
-
-    alone = False
-    try:
-        try:
-            _thread.start_new_thread(work, ())
-        except RuntimeError:  # there is none to be had, as at the end of a program
-            alone = True
-        if not alone:
-            done.acquire()
-    except BaseException:
-        cancel.fire()
-        _wait(done, begun, ended)
-        raise
-    if alone:
-        return function(cancel)
-    if failure:
-        raise failure[0]
-    return answer[0]
-
-
-def _wait(done: Any, begun: List[bool], ended: List[bool]) -> None:
-    """Wait for the thread of a call that was told to stop, whatever else interrupts. An
-    interrupt may come when the lock has been taken already: so it is not the lock that says
-    whether the thread has ended."""
-    while not ended:
-        try:
-            if done.acquire(timeout=_START_SECONDS) or not begun:
-                return
+            job.done.acquire(timeout=_LOOK_SECONDS)
         except BaseException:  # noqa: a second Ctrl-C; the box is on its way out already
-            continue
+            pass
 
 
 def _may_fetch(image: Optional[bytes]) -> bool:
@@ -268,12 +308,23 @@ def _may_fetch(image: Optional[bytes]) -> bool:
     return image is not None and image != b"host" and not image.startswith(b"dir:")
 
 
-_open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+_sessions: "Dict[int, weakref.ref[Session]]" = {}
+
+
+def _note(session: Session) -> None:
+    """For _after_fork(). No WeakSet: it forgets in Python code, where an exception of a
+    signal handler would be lost."""
+    for key, known in list(_sessions.items()):
+        if known() is None:
+            _sessions.pop(key, None)
+    _sessions[id(session)] = weakref.ref(session)
 
 
 def _after_fork() -> None:
-    for session in list(_open_sessions):
-        session.forked()
+    for known in list(_sessions.values()):
+        session = known()
+        if session is not None:
+            session.forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

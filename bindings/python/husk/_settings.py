@@ -8,7 +8,7 @@ import ctypes
 import math
 import numbers
 import os
-from typing import Any, List, Mapping, Optional, Tuple, Union
+from typing import Any, List, Mapping, Optional, Union
 
 from . import _library
 from ._errors import MountRefused, SandboxError
@@ -187,14 +187,14 @@ def cache_dir(value: Any) -> Optional[bytes]:
     return os.fsencode(os.path.join(base, "husk"))
 
 
-def call(stdin: Any, timeout_s: Any, workdir: Any) -> Tuple[_library.Call, Any]:
-    """struct husk_call, and what must stay alive while it is used."""
+def call(stdin: Any, timeout_s: Any, workdir: Any) -> _library.Call:
+    """struct husk_call. It keeps alive what it points to."""
     result = _library.Call(size=ctypes.sizeof(_library.Call),
                            workdir=optional(workdir, "workdir"))
     if timeout_s is not None:
         result.timeout_ms = milliseconds(timeout_s, "timeout_s")
     if stdin is None:
-        return result, None
+        return result
     if isinstance(stdin, str):
         try:
             stdin = stdin.encode("utf-8", "surrogateescape")
@@ -205,11 +205,13 @@ def call(stdin: Any, timeout_s: Any, workdir: Any) -> Tuple[_library.Call, Any]:
         result.stdin_kind = _library.STDIN_DATA
         result.stdin_data = ctypes.cast(data, ctypes.c_void_p)
         result.stdin_size = len(bytes(stdin))
-        return result, data
+        result.data = data
+        return result
     try:
         result.stdin_fd = stdin.fileno()
     except (AttributeError, OSError, ValueError):
         raise SandboxError("stdin must be str, bytes, or a file with a descriptor, got "
                            f"{type(stdin).__name__}") from None
     result.stdin_kind = _library.STDIN_FD
-    return result, stdin
+    result.file = stdin
+    return result
