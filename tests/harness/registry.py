@@ -29,7 +29,7 @@ TESTS = []
 NEEDS = {}
 
 
-def test(function=None, *, needs=(), who=IDENTITIES, timeout=60, alone=False,
+def test(function=None, *, needs=(), who=IDENTITIES, timeout=120, alone=False,
          long=False):
     """Register a test. needs: names of needs (needs.py, or a module's own @need); who: the
     identities it means something for; timeout: seconds until it is killed, wide; alone: no
