@@ -113,7 +113,7 @@ def daemon_of_a_setup_dies_with_it(t):
 
 @test
 def setup_has_a_deadline_and_caps_of_its_own(t):
-    with sandbox(t, timeout_s=0.5, setup="sleep 1; echo done >.deps/d") as box:
+    with sandbox(t, timeout_s=3, setup="sleep 4; echo done >.deps/d") as box:
         ended(box.run(["cat", ".deps/d"]), stdout="done\n")
     raised(husk.SandboxError, lambda: sandbox(
         t, setup=f"sleep {t.marker}", setup_timeout_s=0.5).__enter__(), "timeout")
