@@ -43,6 +43,7 @@ struct run {
 	int source, box_source; /* to an interpreter that is held; else -1 */
 	int shim_fd;		/* pidfd of the shim: it ends when the box has ended */
 	uint64_t begin_us;	/* monotonic */
+	uint64_t shim_end_us;	/* when it is killed; 0: it has not been waited for */
 	bool warm;		/* made ahead of its call, and let go */
 	bool reported;		/* init has: everything else in the box is dead */
 	bool lost;		/* init died without a word */

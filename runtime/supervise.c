@@ -42,6 +42,7 @@ enum {
 	DRAIN = 1 << 20,    /* reads at the end: all that the pipe holds */
 	ASK_MS = 300,	    /* how long init may take to end the box by itself */
 	KILL_RETRY_MS = 50, /* between two attempts to end a box that does not die */
+	SHIM_MS = 10000,    /* how long the shim may take to end when init has */
 	LOOK_US = 50000,    /* between two calls of on_wait */
 };
 
@@ -337,13 +338,20 @@ static void end_orphan(struct run *run)
 }
 
 /* Init has ended and the shim, which waits for it, follows at once, unless somebody has
- * stopped it. */
-static void end_shim(const struct run *run)
+ * stopped it, or all processors are busy. It is killed late, since it shares the caller's
+ * descriptors: one that it has just opened to map the ids would stay open. */
+static void end_shim(struct run *run)
 {
 	struct pollfd shim = {.fd = run->shim_fd, .events = POLLIN};
+	bool is_late;
 
-	if (poll(&shim, 1, KILL_RETRY_MS) == 0)
-		(void)syscall(SYS_pidfd_send_signal, run->shim_fd, SIGKILL, NULL, 0);
+	if (poll(&shim, 1, KILL_RETRY_MS) != 0)
+		return;
+	if (run->shim_end_us == 0)
+		run->shim_end_us = clock_us() + SHIM_MS * 1000;
+	is_late = clock_us() >= run->shim_end_us;
+	(void)syscall(SYS_pidfd_send_signal, run->shim_fd, is_late ? SIGKILL : SIGCONT,
+		      NULL, 0);
 }
 
 /* Wait for the shim, which waits for init; with init the kernel has ended everything in

@@ -3,10 +3,15 @@
 stream and no trick of the box makes a call last longer. The times that are checked are wide
 bounds of what would otherwise last for ever."""
 
+import os
+import re
+import signal
+import subprocess
 import time
 
 from harness import check, contains, equal, test
-from harness.survivors import processes_with, wait_gone
+from harness.survivors import (arguments_of, descendants, poll, processes_with, state_of,
+                               wait_gone)
 from integration.boxes import box, ended, faulted, limits, plain, py, sh
 from integration.sessions import INVALID, Session
 
@@ -194,3 +199,24 @@ def duration_is_wall_clock(t):
     check(result["usage"]["wall_us"] // 1000 in (result["duration_ms"],
                                                  result["duration_ms"] + 1), "wall_us")
     check(result["usage"]["cpu_us"] > 50_000, f"cpu_us {result['usage']['cpu_us']}")
+
+
+@test(needs=("program:strace",))
+def a_stopped_shim_is_continued(t):
+    """The process between the caller and the box shares the caller's descriptors: killed in the
+    midst of its work it would leave some open. Stopped, it is made to go on and ends."""
+    log = t.tmp / "signals"
+    process = subprocess.Popen(
+        ["strace", "-qq", "-e", "trace=pidfd_send_signal", "-e", "signal=none", "-o", log,
+         t.command, "run", *limits(t), *TWO, "--", "sleep", t.marker],
+        env=t.env, cwd=t.tmp, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    check(poll(lambda: any(arguments_of(pid)[:1] == [b"sleep"]
+                           for pid in processes_with(t.marker)), 20), "the box came up")
+    _, shim, init = descendants(process.pid)[:3]
+    os.kill(shim, signal.SIGSTOP)
+    equal(process.wait(60 * t.patience), 124)
+    sent = re.findall(r"pidfd_send_signal\((\d+), (\w+)", log.read_text())
+    continued = {fd for fd, name in sent if name == "SIGCONT"}
+    equal(len(continued), 1, sent)
+    equal([name for fd, name in sent if fd in continued and name == "SIGKILL"], [], sent)
+    equal(state_of(init), None)
