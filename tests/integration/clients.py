@@ -59,14 +59,22 @@ def make(build, name):
 def command_for(build, name, source):
     """(the compiler's words but for paths, the files that decide the result)."""
     words = ["cc", *FLAGS]
-    with open(build / "libhusk.so", "rb") as file:
-        library = file.read()
-    words += [flag for mark, flag in SANITIZERS.items() if mark in library]
+    library = (build / "libhusk.so").read_bytes()
+    words += sanitizers(library)
     inputs = [source, *sorted((TREE / "include" / "husk").glob("*.h"))]
     if name in INTERNAL:
         words += ["-lgcov"] * (b"__gcov" in library)
         inputs += [build / "libhusk.a"] * (build / "libhusk.a").exists()
     return words, inputs
+
+
+def sanitizers(library):
+    return [flag for mark, flag in SANITIZERS.items() if mark in library]
+
+
+def with_threads(t):
+    """Is what is tested built with the thread sanitizer?"""
+    return "-fsanitize=thread" in sanitizers(pathlib.Path(t.build, "libhusk.so").read_bytes())
 
 
 def compile_to(program, command, build, name):
