@@ -87,7 +87,7 @@ def a_call_waits_for_the_descriptors_of_another(t):
     with sandbox(t, timeout_s=60) as box:
         box.run(["true"])
         box.run(["true"])
-        descriptors_to_spare(16)  # one call needs 11, or 15 with caps on v1, and holds 7 or 10
+        descriptors_to_spare(15)  # one call needs 10, or 14 with caps on v1, and holds 6 or 9
         first = threading.Thread(target=box.run, args=(["sleep", "3"],))
         first.start()
         time.sleep(1)
