@@ -108,7 +108,7 @@ def links_to_a_workspace(t):
 @test
 def many_in_one_program(t):
     """Sessions with settings of their own do not mix."""
-    with Session(t, env=["A=one"], timeout_ms=5000) as one, \
+    with Session(t, env=["A=one"], timeout_ms=30_000) as one, \
             Session(t, env=["A=two"], user="7") as two:
         for _ in range(3):
             equal(one.sh("echo $A $(id -u)")["stdout"], "one 0\n")
