@@ -222,6 +222,19 @@ def ctrl_c_that_nobody_catches_leaves_nothing(t):
 
 
 @test
+def interrupted_finalizers_leave_nothing(t):
+    """One Ctrl-C ends the code that calls finalizers, and the next the whole program, before
+    its objects are gone."""
+    done = program(t, "import atexit, os, sys, weakref\n"
+                      "atexit.register(os._exit, 0)\natexit.register(sys.stdout.flush)\n"
+                      "def interrupted(cls):\n    raise KeyboardInterrupt\n"
+                      "weakref.finalize._exitfunc = classmethod(interrupted)\n"
+                      + OPEN + "box.run(['touch', 'f'])\n")
+    contains(done.err, "KeyboardInterrupt")
+    is_gone(done.out)
+
+
+@test
 def ctrl_c_during_a_call_of_another_thread(t):
     status, out, err = interrupted(t, OPEN + f"""
 thread = threading.Thread(target=box.run, args=(["sleep", "{t.marker}"],))

@@ -18,6 +18,7 @@ interrupts and nobody waits for has all it needs until it returns. There are no 
 from __future__ import annotations
 
 import _thread
+import atexit
 import ctypes
 import os
 import sys
@@ -37,6 +38,8 @@ Work = Callable[[Any, Any], T]
 _LOOK_MS = 50
 # The same of a thread that was told to stop.
 _LOOK_SECONDS = 1.0
+# How many interrupts the end of a program's sessions withstands, each.
+_EXIT_TRIES = 10
 
 
 class Kept:
@@ -327,4 +330,18 @@ def _after_fork() -> None:
             session.forked()
 
 
+def _at_exit() -> None:
+    """End what is still open. Finalizers have done it, but for an interrupt of the code that
+    calls them, which is then not gone on with."""
+    for known in list(_sessions.values()):
+        session = known()
+        for _ in range(_EXIT_TRIES if session is not None else 0):
+            try:
+                session.close()
+                break
+            except BaseException:  # noqa: the program is on its way out already
+                pass
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)
