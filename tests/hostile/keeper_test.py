@@ -181,11 +181,16 @@ def start(t, *argv, options=()):
 
 @test
 def a_stopped_shim_keeps_nobody_waiting(t):
-    process = start(t, "sh", "-c", "sleep $MARK & sleep 2; echo done")
+    workspace = t.tmp / "workspace"
+    workspace.mkdir(mode=0o700)
+    process = start(t, "sh", "-c",
+                    "sleep $MARK & until [ -e go ]; do sleep 0.1; done; echo done",
+                    options=("--workspace", workspace))
     wait_there(t.marker)
     shim, _ = keepers(t, process)
     os.kill(shim, signal.SIGSTOP)
-    out, _ = process.communicate(timeout=30)
+    (workspace / "go").touch()
+    out, _ = process.communicate(timeout=30 * t.patience)
     contains(out.decode(), '"stdout":"done\\n"')
     wait_gone(t.marker)
 

@@ -209,7 +209,7 @@ def table(text):
         float(rows[-1][1])
 
 
-@test(needs=("no-spares",))
+@test
 def where_the_time_went(t):
     """--explain=timing runs the program as always, and counts every step of its start."""
     done = t.husk("run", *limits(t), "--explain=timing", "--", "sh", "-c",
