@@ -54,6 +54,7 @@ static int set_header(struct auth *auth, const char *scheme, const char *value,
 	secret_free(auth->header);
 	auth->header = header;
 	auth->generation++;
+	auth->shown = 0;
 	auth->until_ms = 0;
 	return 0;
 }
@@ -93,7 +94,7 @@ static bool one_each(const struct auth *auth)
 }
 
 static int header_locked(struct auth *auth, const struct url *origin, char **ret,
-			 unsigned *ret_generation, struct husk_error *err)
+			 struct auth_shown *ret_shown, struct husk_error *err)
 {
 	char *copy = NULL;
 	int rc;
@@ -108,21 +109,33 @@ static int header_locked(struct auth *auth, const struct url *origin, char **ret
 		copy = strdup(auth->header);
 		if (!copy)
 			return error_oom(err, auth->settings.registry);
+		auth->shown++;
 	}
 	*ret = copy;
-	*ret_generation = auth->generation;
+	*ret_shown = (struct auth_shown){auth->generation, one_each(auth)};
 	return 0;
 }
 
 int auth_header(struct auth *auth, const struct url *origin, char **ret,
-		unsigned *ret_generation, struct husk_error *err)
+		struct auth_shown *ret_shown, struct husk_error *err)
 {
 	int rc;
 
 	(void)pthread_mutex_lock(&auth->lock);
-	rc = header_locked(auth, origin, ret, ret_generation, err);
+	rc = header_locked(auth, origin, ret, ret_shown, err);
 	(void)pthread_mutex_unlock(&auth->lock);
 	return rc;
+}
+
+bool auth_was_shared(struct auth *auth, const struct auth_shown *shown)
+{
+	bool shared;
+
+	(void)pthread_mutex_lock(&auth->lock);
+	shared = shown->generation > 0 && !shown->own &&
+		 (shown->generation != auth->generation || auth->shown > 1);
+	(void)pthread_mutex_unlock(&auth->lock);
+	return shared;
 }
 
 static int read_challenges(const struct http_answer *answer, struct challenges *ret)
@@ -217,14 +230,14 @@ static int challenged_locked(struct auth *auth, const struct url *origin,
 }
 
 int auth_challenged(struct auth *auth, const struct url *origin,
-		    const struct http_answer *answer, unsigned generation,
+		    const struct http_answer *answer, const struct auth_shown *shown,
 		    struct husk_error *err)
 {
 	int rc = 0;
 
 	(void)pthread_mutex_lock(&auth->lock);
 	/* Another thread may have got a new one meanwhile. */
-	if (generation == auth->generation)
+	if (shown->generation == auth->generation)
 		rc = challenged_locked(auth, origin, answer, err);
 	(void)pthread_mutex_unlock(&auth->lock);
 	return rc;

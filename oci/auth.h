@@ -32,7 +32,14 @@ struct auth {
 	char *realm, *service, *scope; /* heap; of the token in header, if it is one */
 	int64_t until_ms;	       /* it is good until (monotonic); 0: for ever */
 	unsigned generation;	       /* of header; 0: none */
+	unsigned shown;		       /* how many requests have been given header */
 	unsigned early;		       /* how often a token was refused before its time */
+};
+
+/* What a request was given. */
+struct auth_shown {
+	unsigned generation; /* of the header */
+	bool own;	     /* made for this request alone */
 };
 
 void auth_init(struct auth *auth, const struct auth_settings *settings);
@@ -41,12 +48,16 @@ void auth_deinit(struct auth *auth);
 /* What to send with a request to origin: a secret on the heap, or NULL where nothing is
  * known to be wanted. A token that has expired is replaced first. */
 int auth_header(struct auth *auth, const struct url *origin, char **ret,
-		unsigned *ret_generation, struct husk_error *err);
+		struct auth_shown *ret_shown, struct husk_error *err);
 
-/* origin has answered 401 to a request with the header of that generation: get what it
- * wants. 0: try again. HUSK_E_REGISTRY: there is nothing to try. */
+/* May another request have been given the same? Then a refusal says little: where tokens
+ * are good for one request, that one may have used it up. */
+bool auth_was_shared(struct auth *auth, const struct auth_shown *shown);
+
+/* origin has answered 401 to a request with that header: get what it wants. 0: try again.
+ * HUSK_E_REGISTRY: there is nothing to try. */
 int auth_challenged(struct auth *auth, const struct url *origin,
-		    const struct http_answer *answer, unsigned generation,
+		    const struct http_answer *answer, const struct auth_shown *shown,
 		    struct husk_error *err);
 
 /* Does it know any credentials? For messages. */

@@ -209,7 +209,7 @@ static int refused_elsewhere(struct endpoint *endpoint, const struct redirect_en
 
 /* A 401 of the registry's own. */
 static int authenticate(struct exchange *exchange, const struct url *url,
-			const struct http_answer *answer, unsigned generation,
+			const struct http_answer *answer, const struct auth_shown *shown,
 			struct husk_error *err)
 {
 	struct endpoint *endpoint = exchange->endpoint;
@@ -217,8 +217,10 @@ static int authenticate(struct exchange *exchange, const struct url *url,
 	bool known;
 	int rc;
 
-	if (exchange->auth_rounds++ < OCI_MAX_AUTH_ROUNDS) {
-		rc = auth_challenged(&endpoint->auth, url, answer, generation, err);
+	/* After a few refusals each request has a token of its own. */
+	if (auth_was_shared(&endpoint->auth, shown) ||
+	    exchange->auth_rounds++ < OCI_MAX_AUTH_ROUNDS) {
+		rc = auth_challenged(&endpoint->auth, url, answer, shown, err);
 		return rc < 0 ? rc : STEP_AGAIN;
 	}
 	known = auth_has_credentials(&endpoint->auth);
@@ -238,7 +240,7 @@ static int authenticate(struct exchange *exchange, const struct url *url,
 /* What an answer that is there means. */
 static int judge(struct exchange *exchange, const struct url *url,
 		 const struct redirect_end *end, struct http_answer *answer,
-		 unsigned generation, struct husk_error *err)
+		 const struct auth_shown *shown, struct husk_error *err)
 {
 	struct endpoint *endpoint = exchange->endpoint;
 	const struct endpoint_request *request = exchange->request;
@@ -250,9 +252,8 @@ static int judge(struct exchange *exchange, const struct url *url,
 	}
 	set_scheme(endpoint, url->tls, url->port, true);
 	if (answer->status == 401)
-		return end->same_origin
-			   ? authenticate(exchange, url, answer, generation, err)
-			   : refused_elsewhere(endpoint, end, err);
+		return end->same_origin ? authenticate(exchange, url, answer, shown, err)
+					: refused_elsewhere(endpoint, end, err);
 	if ((answer->status == 200 || answer->status == 206) && request->complete &&
 	    !request->complete(request->user)) {
 		answer->failure = HTTP_CUT;
@@ -271,13 +272,13 @@ static int ask_once(struct exchange *exchange, struct http_answer *answer,
 	CLEANUP_SECRET char *authorization = NULL;
 	CLEANUP_URL struct url url = {0};
 	struct redirect_end end = {0};
-	unsigned generation = 0;
+	struct auth_shown shown = {0};
 	bool decided;
 	int rc;
 
 	if (make_url(endpoint, request->path, &url, &decided) < 0)
 		return error_oom(err, endpoint->name);
-	rc = auth_header(&endpoint->auth, &url, &authorization, &generation, err);
+	rc = auth_header(&endpoint->auth, &url, &authorization, &shown, err);
 	if (rc < 0)
 		return rc;
 	const struct http_request wire = {
@@ -294,7 +295,7 @@ static int ask_once(struct exchange *exchange, struct http_answer *answer,
 	rc = redirect_send(endpoint->http, &wire, endpoint->options->allow_plain_http,
 			   answer, &end, err);
 	if (rc == 0)
-		rc = judge(exchange, &url, &end, answer, generation, err);
+		rc = judge(exchange, &url, &end, answer, &shown, err);
 	else if (go_plain(endpoint, &url, decided, answer))
 		rc = STEP_AGAIN;
 	url_deinit(&end.url);
