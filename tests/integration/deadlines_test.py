@@ -206,10 +206,12 @@ def a_stopped_shim_is_continued(t):
     """The process between the caller and the box shares the caller's descriptors: killed in the
     midst of its work it would leave some open. Stopped, it is made to go on and ends."""
     log = t.tmp / "signals"
+    # No process can look for leaks while another traces it.
+    quiet = {"ASAN_OPTIONS": t.env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     process = subprocess.Popen(
         ["strace", "-qq", "-e", "trace=pidfd_send_signal", "-e", "signal=none", "-o", log,
          t.command, "run", *limits(t), *TWO, "--", "sleep", t.marker],
-        env=t.env, cwd=t.tmp, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        env={**t.env, **quiet}, cwd=t.tmp, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     check(poll(lambda: any(arguments_of(pid)[:1] == [b"sleep"]
                            for pid in processes_with(t.marker)), 20), "the box came up")
     _, shim, init = descendants(process.pid)[:3]
