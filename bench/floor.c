@@ -9,7 +9,7 @@
  *		the same CALLS times one after the other in each of WIDTH threads; one
  *		line: the time until all have ended
  *
- *	floor steps N WIDTH LEVEL STEPS PROGRAM
+ *	floor steps N WIDTH LEVEL STEPS PROGRAM [ARG...]
  *		the same with STEPS LEVEL PROGRAM (see steps.c) in the new namespaces, in
  *		WIDTH threads at once
  *
@@ -274,15 +274,18 @@ static int open_groups(int dirs[GROUPS])
 static int run_steps(int n, char **words)
 {
 	static struct floor floor;
-	char *argv[] = {words[2], words[1], words[3], NULL}, ids[32];
+	char *level = words[1], ids[32];
 	int width = (int)strtol(words[0], NULL, 10), dirs[GROUPS];
 
 	(void)snprintf(ids, sizeof(ids), "0 %u 1", (unsigned)getuid());
-	if (strchr(words[1], 'g') && open_groups(dirs))
+	if (strchr(level, 'g') && open_groups(dirs))
 		return 1;
-	floor = (struct floor){.argv = argv,
+	/* STEPS LEVEL PROGRAM... */
+	words[1] = words[2];
+	words[2] = level;
+	floor = (struct floor){.argv = words + 1,
 			       .ids = ids,
-			       .dirs = strchr(words[1], 'g') ? dirs : NULL,
+			       .dirs = strchr(level, 'g') ? dirs : NULL,
 			       .calls = 1};
 	return width == 1 ? run_one(n, &floor) : run_many(n, width, &floor);
 }
@@ -302,7 +305,7 @@ int main(int argc, char **argv)
 	}
 	if (n > 0 && argc == 5 && strcmp(argv[1], "warm") == 0)
 		return run_warm(n, argv + 3);
-	if (n > 0 && argc == 7 && strcmp(argv[1], "steps") == 0)
+	if (n > 0 && argc >= 7 && strcmp(argv[1], "steps") == 0)
 		return run_steps(n, argv + 3);
 	fprintf(stderr, "usage: see the top of bench/floor.c\n");
 	return 2;

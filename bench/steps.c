@@ -4,7 +4,7 @@
  * ask for before a program is shut in as husk shuts it in. No plan, no check, no message,
  * no choice. A box cannot be faster than this; the difference is husk's own.
  *
- *	steps LEVEL PROGRAM
+ *	steps LEVEL PROGRAM [ARG...]
  *
  * Each level does what those below it do:
  *	1  be process 1: make another process, which executes PROGRAM, and wait for it
@@ -14,8 +14,9 @@
  *	4  the loopback interface is up
  *	5  rlimits, Landlock, capabilities, keyring, no_new_privs
  *	6  the system call filters of process 1 and of the program
- * "LEVELg" waits before the mounts until the parent has put it in control groups, which
- *it says by a byte on its standard input.
+ * "LEVELg" waits before the mounts for a byte on its standard input, by which the parent
+ * says that it is in control groups; "LEVELw", when all is done, just before PROGRAM is
+ * executed. "LEVELq" throws away what PROGRAM prints.
  */
 #include "base/rawsys.h"
 
@@ -160,7 +161,8 @@ static long filter(const struct sock_filter *insns, unsigned count, long flags)
 
 static void child(void *unused, void *unused_too)
 {
-	static char *none[] = {0};
+	static char path[] = "PATH=/usr/bin:/bin", lang[] = "LANG=C.UTF-8";
+	static char *some[] = {path, lang, 0};
 
 	(void)unused;
 	(void)unused_too;
@@ -169,7 +171,7 @@ static void child(void *unused, void *unused_too)
 			    SECCOMP_FILTER_FLAG_NEW_LISTENER));
 	if (waits == 'w')
 		await_byte();
-	raw3(SYS_execve, child_argv[0], child_argv, none);
+	raw3(SYS_execve, child_argv[0], child_argv, some);
 	raw1(SYS_exit_group, 1);
 }
 
@@ -190,13 +192,16 @@ void steps_main(char **stack)
 	int status = 1;
 	long pid;
 
-	if ((long)stack[0] != 3)
+	if ((long)stack[0] < 3)
 		raw1(SYS_exit_group, 2);
 	level = argv[1][0] - '0';
 	child_argv = argv + 2;
 	waits = argv[1][1];
 	if (waits == 'g')
 		await_byte();
+	if (waits == 'q')
+		need(raw3(SYS_dup3, raw4(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY, 0),
+			  1, 0));
 	if (level >= 2) {
 		no_user_spaces();
 		own_mounts();
