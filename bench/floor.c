@@ -13,9 +13,10 @@
  *		the same with STEPS LEVEL PROGRAM (see steps.c) in the new namespaces, in
  *		WIDTH threads at once
  *
- *	floor warm N STEPS PROGRAM
- *		all steps are made before; timed is the rest, from the byte that lets
- *PROGRAM be executed to the end of the namespaces
+ *	floor warm N LEVEL STEPS PROGRAM [ARG...]
+ *		all steps are made before; timed is the rest, from a byte on the standard
+ *		input to the end of the namespaces. LEVEL "6w": the byte lets PROGRAM be
+ *		executed; "6q": PROGRAM has been, and waits for it
  *
  * LEVEL "6g": besides, a directory is made in each of the control groups' directories
  *that BENCH_GROUPS names (memory, pids and cpuacct of v1, in this order, with colons
@@ -200,14 +201,26 @@ static int run_one(int n, struct floor *floor)
 	return 0;
 }
 
+/* LEVEL STEPS PROGRAM... to STEPS LEVEL PROGRAM... */
+static char **steps_argv(char **words)
+{
+	char *level = words[0];
+
+	words[0] = words[1];
+	words[1] = level;
+	return words;
+}
+
 static int run_warm(int n, char **words)
 {
-	static const struct timespec rest = {.tv_nsec = 12000000};
+	static const struct timespec rest = {.tv_nsec = 12000000},
+				     start = {.tv_nsec = 60000000};
 	static struct floor floor;
-	char level[] = "6w", *argv[] = {words[0], level, words[1], NULL}, ids[32];
+	bool starts = strchr(words[0], 'q');
+	char ids[32];
 
 	(void)snprintf(ids, sizeof(ids), "0 %u 1", (unsigned)getuid());
-	floor = (struct floor){.argv = argv, .ids = ids, .warm = true};
+	floor = (struct floor){.argv = steps_argv(words), .ids = ids, .warm = true};
 	for (int i = 0; i < n; i++) {
 		long pid = floor_begin(&floor);
 		double begin;
@@ -215,6 +228,8 @@ static int run_warm(int n, char **words)
 
 		if (pid < 0)
 			return 1;
+		if (starts)
+			nanosleep(&start, NULL);
 		nanosleep(&rest, NULL);
 		begin = now_us();
 		if (let_go(&floor) || waitpid((pid_t)pid, &status, 0) < 0 || status != 0)
@@ -280,10 +295,7 @@ static int run_steps(int n, char **words)
 	(void)snprintf(ids, sizeof(ids), "0 %u 1", (unsigned)getuid());
 	if (strchr(level, 'g') && open_groups(dirs))
 		return 1;
-	/* STEPS LEVEL PROGRAM... */
-	words[1] = words[2];
-	words[2] = level;
-	floor = (struct floor){.argv = words + 1,
+	floor = (struct floor){.argv = steps_argv(words + 1),
 			       .ids = ids,
 			       .dirs = strchr(level, 'g') ? dirs : NULL,
 			       .calls = 1};
@@ -303,7 +315,7 @@ int main(int argc, char **argv)
 		floor.calls = strtol(argv[4], NULL, 10);
 		return run_many(n, (int)strtol(argv[3], NULL, 10), &floor);
 	}
-	if (n > 0 && argc == 5 && strcmp(argv[1], "warm") == 0)
+	if (n > 0 && argc >= 6 && strcmp(argv[1], "warm") == 0)
 		return run_warm(n, argv + 3);
 	if (n > 0 && argc >= 7 && strcmp(argv[1], "steps") == 0)
 		return run_steps(n, argv + 3);
