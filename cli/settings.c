@@ -66,8 +66,7 @@ int cli_settings_finish(struct cli_settings *settings, struct husk_error *err)
 	struct husk_options *box = &settings->box;
 
 	box->image = cli_settings_image(settings);
-	if (!box->workspace)
-		box->temp_dir = temp_dir();
+	box->temp_dir = temp_dir();
 	box->home = cli_settings_variable("HOME");
 	box->mounts = settings->mounts;
 	box->mount_count = settings->mount_count;

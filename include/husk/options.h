@@ -65,7 +65,8 @@ struct husk_options {
 			    * NULL: "host" */
 	const char *workspace; /**< host directory, made if absent, kept afterwards; NULL:
 				* a private temporary directory, removed at close */
-	const char *temp_dir;  /**< where that private directory is made; NULL: /tmp */
+	const char *temp_dir;  /**< where that private directory is made, and the one that
+				* a setup runs in; NULL: /tmp */
 	const char *home; /**< the caller's home directory, which is never mounted; NULL:
 			   * as /etc/passwd has it (which is refused in any case) */
 	const struct husk_mount *mounts; /**< extra mounts, mount_count of them */

@@ -175,6 +175,24 @@ def private_workspaces_are_swept(t):
     equal(os.listdir(scratch), [], "left of the dead caller")
 
 
+@test(alone=True)
+def what_a_setup_runs_in_is_swept(t):
+    """It has a private directory of its own also where the workspace is the caller's."""
+    scratch, workspace, cache = (t.tmp / name for name in ("scratch", "workspace", "cache"))
+    for folder in (scratch, workspace, cache):
+        folder.mkdir(mode=0o700)
+    env = {"TMPDIR": str(scratch), "XDG_CACHE_HOME": str(cache)}
+    process = subprocess.Popen([t.command, "setup", *limits(t), "--network", "none",
+                                "--workspace", workspace, f"sleep {t.marker}"],
+                               env={**t.env, **env}, cwd=t.tmp, stdin=subprocess.DEVNULL)
+    wait_there(t.marker)
+    equal(len(os.listdir(scratch)), 1)
+    end(process, signal.SIGKILL)
+    wait_gone(t.marker, 1.0 * t.patience)
+    ended(sh(t, "true", env=env))
+    equal(os.listdir(scratch), [], "left of the dead caller")
+
+
 @test
 def living_workspaces_are_not_swept(t):
     scratch = t.tmp / "scratch"
