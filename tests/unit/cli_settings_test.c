@@ -275,7 +275,7 @@ static void test_finish(void **state)
 	assert_int_equal(set(&settings, "env", "A=1", &err), 0);
 	assert_int_equal(cli_settings_finish(&settings, &err), 0);
 	assert_string_equal(settings.box.image, "host");
-	assert_null(settings.box.temp_dir);
+	assert_string_equal(settings.box.temp_dir, "/usr"); /* a setup's */
 	assert_string_equal(settings.box.env[0], "A=1");
 	assert_null(settings.box.env[1]);
 	assert_int_equal(set(&settings, "env-file", "no/such/file", &err), 0);
