@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/mix.h"
 #include "runtime/layout.h"
 
 /* Sorted. Where systems keep programs and libraries besides /usr: links into /usr on
@@ -177,14 +178,6 @@ int host_views_new(struct host_views **ret, struct husk_error *err)
 	}
 	*ret = views;
 	return 0;
-}
-
-static void mix(uint64_t *hash, uint64_t value)
-{
-	enum { BITS = 5 };
-	static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-
-	*hash = ((*hash << BITS | *hash >> (64 - BITS)) ^ value) * odd;
 }
 
 /* Replacing a file changes the directory that it is in: most lie in the same one. */
