@@ -159,38 +159,35 @@ def control_groups_are_swept(t):
     check(gone, f"control groups {groups.still_there(names)}")
 
 
-@test(alone=True)
-def private_workspaces_are_swept(t):
+def killed_and_swept(t, *words, env=None):
+    """A command that has one private directory is killed; the next start removes that."""
     scratch = t.tmp / "scratch"
     scratch.mkdir(mode=0o700)
-    env = {"TMPDIR": str(scratch)}
-    process = subprocess.Popen([t.command, "run", *limits(t), "--", "sh", "-c",
-                                f"mkdir a; touch a/b; chmod 0 a; chmod 0 .; sleep {t.marker}"],
-                               env={**t.env, **env}, cwd=t.tmp, stdin=subprocess.DEVNULL)
+    env = {"TMPDIR": str(scratch), **(env or {})}
+    process = subprocess.Popen([t.command, *words], env={**t.env, **env}, cwd=t.tmp,
+                               stdin=subprocess.DEVNULL)
     wait_there(t.marker)
     equal(len(os.listdir(scratch)), 1)
     end(process, signal.SIGKILL)
     wait_gone(t.marker, 1.0 * t.patience)
     ended(sh(t, "true", env=env))
     equal(os.listdir(scratch), [], "left of the dead caller")
+
+
+@test(alone=True)
+def private_workspaces_are_swept(t):
+    killed_and_swept(t, "run", *limits(t), "--", "sh", "-c",
+                     f"mkdir a; touch a/b; chmod 0 a; chmod 0 .; sleep {t.marker}")
 
 
 @test(alone=True)
 def what_a_setup_runs_in_is_swept(t):
     """It has a private directory of its own also where the workspace is the caller's."""
-    scratch, workspace, cache = (t.tmp / name for name in ("scratch", "workspace", "cache"))
-    for folder in (scratch, workspace, cache):
+    workspace, cache = (t.tmp / name for name in ("workspace", "cache"))
+    for folder in (workspace, cache):
         folder.mkdir(mode=0o700)
-    env = {"TMPDIR": str(scratch), "XDG_CACHE_HOME": str(cache)}
-    process = subprocess.Popen([t.command, "setup", *limits(t), "--network", "none",
-                                "--workspace", workspace, f"sleep {t.marker}"],
-                               env={**t.env, **env}, cwd=t.tmp, stdin=subprocess.DEVNULL)
-    wait_there(t.marker)
-    equal(len(os.listdir(scratch)), 1)
-    end(process, signal.SIGKILL)
-    wait_gone(t.marker, 1.0 * t.patience)
-    ended(sh(t, "true", env=env))
-    equal(os.listdir(scratch), [], "left of the dead caller")
+    killed_and_swept(t, "setup", *limits(t), "--network", "none", "--workspace", workspace,
+                     f"sleep {t.marker}", env={"XDG_CACHE_HOME": str(cache)})
 
 
 @test
