@@ -5,7 +5,6 @@
 
 #include "tests/unit/session_tree.h"
 
-#include <dirent.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 
@@ -36,14 +35,7 @@ static struct place place_open(void)
 
 static size_t count_names(const struct place *p)
 {
-	DIR *dir = fdopendir(open_dir(p->tree.base_fd, "ws"));
-	size_t count = 0;
-
-	assert_non_null(dir);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		count += entry->d_name[0] != '.';
-	(void)closedir(dir);
-	return count;
+	return count_in(p->tree.base_fd, "ws");
 }
 
 static void allow_descriptors(void)

@@ -13,6 +13,7 @@
 
 #include "tests/unit/skipping.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -64,6 +65,20 @@ static inline int open_dir(int dir, const char *path)
 
 	assert_true(fd >= 0);
 	return fd;
+}
+
+/* How many names lie in a directory. */
+static inline size_t count_in(int dir, const char *path)
+{
+	DIR *stream = fdopendir(open_dir(dir, path));
+	size_t count = 0;
+
+	assert_non_null(stream);
+	for (const struct dirent *entry; (entry = readdir(stream));)
+		count +=
+		    strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	(void)closedir(stream);
+	return count;
 }
 
 static inline bool exists(int dir, const char *path)

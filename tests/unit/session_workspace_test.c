@@ -6,7 +6,6 @@
 
 #include <husk/session.h>
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/file.h>
 
@@ -28,15 +27,7 @@ static struct place place_open(void)
 
 static size_t count_names(const struct place *p)
 {
-	DIR *dir = fdopendir(open_dir(p->tree.base_fd, "ws"));
-	size_t count = 0;
-
-	assert_non_null(dir);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		count +=
-		    strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	(void)closedir(dir);
-	return count;
+	return count_in(p->tree.base_fd, "ws");
 }
 
 static void a_temporary_one_is_private_and_removed(void **state)
